@@ -242,6 +242,21 @@ async def test_a_tool_that_cancels_the_task_that_it_is_alone_in_has_an_error(pat
     ] * 2
 
 
+async def cancels_itself_and_ends() -> str:
+    current = asyncio.current_task()
+    assert current is not None
+    current.cancel()
+    return "kept"
+
+
+@ASYNCIO
+@BOTH
+async def test_an_outcome_stays_where_the_cancellation_arrives_after_it(path: str) -> None:
+    calls = [call("cancels_itself_and_ends", "a"), call("add", "b", a=1)]
+    result = await run_by(path, asking(*calls, tools=[tool(cancels_itself_and_ends), add]), "q")
+    assert (outputs(result), errors(result)) == (["kept", 2], [])
+
+
 @ASYNCIO
 async def test_a_stream_whose_own_task_is_cancelled_fails_with_the_run() -> None:
     agent = asking(call("cancels_itself"), tools=[tool(cancels_itself)])

@@ -200,6 +200,14 @@ async def test_a_saved_run_is_read_by_its_schema_and_object_as_reads_it_by_the_t
     assert (await Agent(agent.model, output=SUM).resume(result.run)).object == Sum(total=2)
 
 
+async def test_a_hook_that_asks_for_the_json_of_the_agents_output_leaves_it_read_by_its_type() -> None:
+    asked = thaw(SUM.response_format)
+    agent = Agent(
+        scripted(text('{"total": 2}')), output=SUM, prepare_step=lambda _: {"structured_output": asked}
+    )
+    assert (await agent.generate("q")).object == Sum(total=2)
+
+
 async def test_an_override_keeps_the_json_of_an_output() -> None:
     override = StepOverride(response_format=SUM)
     assert override.response_format == SUM.response_format
@@ -381,6 +389,13 @@ async def test_a_model_whose_answer_is_not_the_output_is_told_why_and_asked_agai
     [brought] = [one for one in result.conversation.context if one.given_by == "hook"]
     assert (brought.hook, brought.step) == (ASKED_AGAIN, 1)
     assert step_chains(result.run) == result.run.chains
+
+
+@BOTH
+async def test_a_model_whose_answer_is_the_output_is_not_asked_again(path: str) -> None:
+    model = scripted(text('{"total": 2}'), text('{"total": 3}'))
+    result = await run_by(path, Agent(model, output=SUM, output_retries=2), "q")
+    assert (result.object, len(model.calls)) == (Sum(total=2), 1)
 
 
 @states(Rule.OUTPUT_ASKED_AGAIN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
@@ -256,3 +257,21 @@ def test_a_crew_that_falls_apart_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     result = check()
     assert result.exit_code == 2
     assert "a job was ended" in result.stderr
+
+
+# ---------------------------------------------------------------- what is asked for
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--target", "parrot@1"), "no target is named 'parrot@1'"),
+        (("--only", "steps"), "is no path of a trace; write it like "),
+        (("--include", "op sets"), "--list-features prints all"),
+        (("--sweep", "sideways"), "sideways"),
+    ],
+)
+def test_what_cannot_be_checked_is_wrong_usage(options: tuple[str, ...], says: str) -> None:
+    result = check(*options)
+    assert result.exit_code == 2
+    assert says in re.sub(r"\W*\n\W*", " ", result.stderr)

@@ -13,8 +13,6 @@ from cli.commands import run
 from kit.installed import installed
 from oracle import toy_versions
 
-pytestmark = pytest.mark.slow
-
 Json = dict[str, Any]
 SUMS: Final = ("sum@1", "sum@2")
 ONE: Final = ("ai-sdk-6/generate", "ai-sdk-7/generate", "-n", "1", "--seed", "1", "--patience", "1")
@@ -46,10 +44,13 @@ def test_the_classes_are_told_with_their_witnesses_and_the_exit_code_is_1() -> N
 
 
 @pytest.mark.usefixtures("toy")
-def test_the_page_makes_its_folder(tmp_path: Path) -> None:
+def test_the_page_makes_its_folder_and_has_its_command(tmp_path: Path) -> None:
     page = tmp_path / "not" / "yet" / "page.md"
-    assert run("compare", *ONE, "--markdown", str(page)).exit_code == 1
-    assert page.read_text("utf-8").startswith("# From `ai-sdk-6/generate` to `ai-sdk-7/generate`")
+    few = ("--programs", "8", "--seed", "3", "--patience", "1")
+    assert run("compare", *SUMS, *few, "--markdown", str(page)).exit_code == 1
+    text = page.read_text("utf-8")
+    assert text.startswith("# From `sum@1` to `sum@2`")
+    assert f"$ agentcore compare sum@1 sum@2 {' '.join(few)} --markdown {page}" in text
 
 
 @pytest.mark.usefixtures("toy")
@@ -70,6 +71,7 @@ def test_sides_that_do_not_differ_have_the_exit_code_0() -> None:
     assert (result.exit_code, result.stdout) == (0, "20 programs, 0 differ.\n")
 
 
+@pytest.mark.slow
 def test_the_page_has_the_command_and_its_examples_are_as_they_say(tmp_path: Path) -> None:
     page, advice = tmp_path / "page.md", tmp_path / "advice.json"
     advice.write_text('{"report": {"text": "read the content."}}', "utf-8")

@@ -131,6 +131,81 @@ def test_a_write_is_told_with_who_sees_it_and_where_first() -> None:
     assert breach.actual["caller"] == [{"role": "user", "content": "hi!"}]
 
 
+MASTRA: Final[Json] = {"id": "a", "messages": [{"role": "user", "content": "hi"}], "script": [[CALL], []]}
+STRANDS: Final[Json] = {
+    "id": "a",
+    "script": [[{"toolUse": {"name": "save", "toolUseId": "u1", "input": {"a": "#1"}}}], [{"text": "#2"}]],
+    "tools": {"save": {"output": "#3"}},
+}
+
+
+def changed(field: str, value: Any, **tool: Any) -> Json:
+    tools = {"save": {"output": "#3", **tool}} if tool else STRANDS["tools"]
+    return {**STRANDS, "tools": tools, field: value}
+
+
+@pytest.mark.parametrize(
+    ("profile", "one", "cause", "seen", "first"),
+    [
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "providerOptions": {"x": {"k": 1}},
+                "prepareStep": {"*": [{"op": "set", "on": "providerOptions", "at": ["y"], "value": {}}]},
+            },
+            "write: prepareStep set providerOptions.y",
+            ("caller", "later-prompts", "observers"),
+            ("observers", None),
+        ),
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "processors": [
+                    {"id": "p", "steps": {"1": [{"op": "set", "at": [0, "role"], "value": "assistant"}]}}
+                ],
+            },
+            "write: processInputStep set messages[*].role",
+            ("this-prompt", "store"),
+            ("this-prompt", 1),
+        ),
+        (
+            "mastra@1.71.0",
+            {
+                **MASTRA,
+                "messages": [{"role": "user", "content": {"format": 2, "parts": []}}],
+                "script": [[]],
+            },
+            "write: the loop change the caller's messages",
+            ("caller",),
+            ("caller", None),
+        ),
+        (
+            "strands-py@1.62.0",
+            changed("input", "hi", mutateInput=[{"op": "set", "path": ["input", "a"], "value": 7}]),
+            "write: tool set input.a",
+            ("caller", "next-prompt", "store"),
+            ("next-prompt", 1),
+        ),
+        (
+            "strands-py@1.62.0",
+            changed("messages", [{"role": "user", "content": [{"text": "#4"}]}]),
+            "write: the loop change the caller's config.messages",
+            ("caller",),
+            ("caller", None),
+        ),
+    ],
+)
+def test_programs_of_every_format_say_who_sees_a_write_and_where_first(
+    profile: str, one: Json, cause: str, seen: tuple[str, ...], first: tuple[str, int | None]
+) -> None:
+    breaches = {each.cause: each for each in faults(one, family_of(profile), under(profile))}
+    assert cause in breaches
+    found = breaches[cause]
+    assert (found.seen, (found.first.holder, found.first.step)) == (seen, first)
+
+
 def test_of_several_writes_only_those_that_show_are_causes() -> None:
     written = program(
         hooks={
@@ -238,6 +313,31 @@ def test_a_run_that_a_write_ends_and_changes_is_a_fault_all_the_same() -> None:
     assert [breach.seen for breach in found(one, run)] == [("caller", "result")]
 
 
+@pytest.mark.parametrize(
+    ("final", "is_fault"),
+    [
+        (None, False),
+        ({}, False),
+        ({"text": "done"}, False),
+        ({"steps": [1]}, False),
+        ({"steps": [2]}, True),
+        ({"odd": 1}, True),
+        (7, True),
+    ],
+)
+def test_a_run_that_a_write_ends_and_shows_no_more_than_an_earlier_state_is_no_fault(
+    final: Any, *, is_fault: bool
+) -> None:
+    def run(one: Json) -> Json:
+        trace = {**copying.trace(one), "final": {"text": "done", "steps": [1, 2]}}
+        if not any("set" in op for op in one["hooks"]["prepareStep"][0]):
+            return trace
+        return {**trace, "error": {"name": "E", "message": ""}, "steps": trace["steps"][:1], "final": final}
+
+    one = program(hooks={"prepareStep": [[{"set": ["messages", 0, "content"], "to": "x"}]]})
+    assert bool(found(one, run)) == is_fault
+
+
 # ---------------------------------------------------------------- times, accumulation, noise, failures
 
 
@@ -247,6 +347,7 @@ def test_results_in_the_order_in_which_tools_finish_are_found() -> None:
     one = program(script=[calls, [{"type": "text", "text": "done"}]], tools=tools)
     [breach] = found(one, copying.loop("order"))
     assert (breach.kind, breach.rule) == ("out-of-order", "isolated.call-order")
+    assert breach.message.startswith("the order in which tools finish shows; seen in ")
     assert found(one, copying.loop()) == []
 
 

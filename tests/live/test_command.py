@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +18,8 @@ from click.testing import CliRunner
 from agentcore.cli import main
 from agentcore.live import installs
 from agentcore.live.installs import Place
+from agentcore.live.process import WorkerFailedError
+from agentcore.live.suppressions import Suppression, SuppressionError, suppressions_in
 
 HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
 SCHEMAS: Final = Path(installs.__file__).parent / "schemas"
@@ -286,3 +290,126 @@ def test_a_hook_that_hangs_is_told_of_the_time_limit() -> None:
     result = run(f"{HOOKS.with_name('liars.py')}#hangs", *TOY[:-2], "--time-limit", "1")
     assert result.exit_code == 1
     assert "--time-limit" in result.output
+
+
+# ---------------------------------------------------------------- what the tool itself comes to
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (installs.InstallError("no release 9"), 3, "no release 9"),
+        (
+            WorkerFailedError("out of sockets"),
+            4,
+            "the check failed, and not by the hook; please report this:",
+        ),
+        (SuppressionError("hooks.py:1: this is no valid suppression"), 2, "no valid suppression"),
+    ],
+)
+def test_a_check_that_fails_by_itself_has_a_code_of_its_own(
+    error: Exception, code: int, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("agentcore.cli.check_hook.check", fails)
+    result = run(f"{HOOKS}#clean", *TOY)
+    assert (result.exit_code, says in result.output) == (code, True)
+
+
+# Stands for Node.js: notes its arguments, and has the report of the environment where one is asked for.
+NODE: Final = """#!/usr/bin/env bash
+printf '%s\\n' "$@" > "$NOTED"
+while [ $# -gt 0 ]; do
+  [ "$1" = --report ] && cp "$REPORT" "$2"
+  shift
+done
+exit 1
+"""
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the script that stands for Node.js notes what it is given, one argument on each line."""
+    script = tmp_path / "bin" / "node"
+    script.parent.mkdir()
+    script.write_text(NODE, "utf-8")
+    script.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("NOTED", str(tmp_path / "noted"))
+    return tmp_path / "noted"
+
+
+def test_a_hook_of_javascript_is_judged_by_the_core_in_javascript_with_the_same_options(
+    node: Path, tmp_path: Path
+) -> None:
+    options = ("--path", "stream", "--examples", "9", "--seed", "4", "--fail-on", "note", "--factory")
+    texts = ("--texts", "one", "--texts", "two", "--kinds", "write,raises", "--project", str(tmp_path))
+    result = run("hooks.ts#mine", "--in", "ai", "--at", "prepareStep", *options, *texts, "--json")
+    assert result.exit_code == 1
+    _, command, *given = node.read_text("utf-8").splitlines()
+    assert [command, *given[:5]] == ["check-hook", "hooks.ts#mine", "--in", "ai", "--at", "prepareStep"]
+    told = {name: value for name, value in pairwise(given) if name.startswith("--")}
+    wanted = {"--path": "stream", "--examples": "9", "--seed": "4", "--fail-on": "note"}
+    wanted |= {"--kinds": "write,raises", "--project": str(tmp_path), "--texts": "two"}
+    assert told.items() >= wanted.items()
+    assert given.count("--texts") == 2
+    assert {"--factory", "--json"} < {*given}
+    assert "--report" not in given
+
+
+@pytest.mark.usefixtures("node")
+def test_the_report_of_the_core_in_javascript_has_a_page_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = run(f"{HOOKS}#raises", *TOY[:4], "--examples", "1", *TOY[6:], "--json").output
+    (tmp_path / "report.json").write_text(report, "utf-8")
+    monkeypatch.setenv("REPORT", str(tmp_path / "report.json"))
+    page = tmp_path / "page.html"
+    result = run("hooks.ts#mine", "--in", "ai", "--at", "prepareStep", "--html", str(page))
+    assert result.exit_code == 1
+    assert "no rule for this" in page.read_text("utf-8")
+
+
+def test_without_node_a_hook_of_javascript_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    result = run("hooks.ts#mine", "--in", "ai", "--at", "prepareStep")
+    assert result.exit_code == 3
+    assert "--in ai needs Node.js: install 20 or newer" in result.output.replace("\n", " ")
+
+
+# ---------------------------------------------------------------- suppressions
+
+
+@pytest.mark.parametrize(
+    ("allowed", "version", "holds"),
+    [
+        ("ai", None, True),
+        ("ai", "6.0.1", True),
+        ("mastra", "6.0.1", False),
+        ("ai<7", None, False),
+        ("ai<7", "6.9", True),
+        ("ai<7", "7.0.0", False),
+        ("ai>=6,<7", "6.0.0-beta.2", True),
+        ("ai>=6,<7", "7.1", False),
+        ("ai==6", "6.0.0", True),
+        ("ai=6.1", "6.0.0", False),
+        ("ai!=6.1", "6.1.0", False),
+        ("ai<=6.1", "6.1", True),
+        ("ai>6.1", "6.1", False),
+        ("ai~6", "6.0", False),
+    ],
+)
+def test_a_suppression_holds_for_the_releases_that_it_names(
+    allowed: str, version: str | None, *, holds: bool
+) -> None:
+    granted = Suppression("write", allowed, "a reason", "hooks.py", 1, whole=False)
+    assert granted.holds_for("ai", version) == holds
+
+
+def test_a_file_that_is_no_python_has_suppressions_of_no_definition(tmp_path: Path) -> None:
+    hook = tmp_path / "hook.py"
+    hook.write_text("# agentcore: allow write for=ai -- a reason\ndef hook(:\n", "utf-8")
+    [granted] = suppressions_in(hook, "hook.py", "hook")
+    assert (granted.line, granted.whole) == (1, False)

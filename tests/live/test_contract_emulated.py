@@ -16,7 +16,8 @@ from agentcore.live.contracts.emulated import (
     measure_profile,
     not_emulated,
 )
-from agentcore.live.contracts.table import answers_of
+from agentcore.live.contracts.table import Row, answers_of
+from agentcore.live.probe import _Probe
 from live.contracts import PUBLISHED, validate
 
 CONTRACTS: Final = publish.read(PUBLISHED)
@@ -56,6 +57,36 @@ def test_a_boundary_of_a_profile_is_as_the_package_has_it(framework: str, releas
     found = comparison(EMULATED[framework], release, at)
     assert (found.differing, found.unmeasured) == ({}, {})
     assert found.equal > 0
+
+
+_FEW: Final = 3
+
+
+@pytest.mark.parametrize(
+    ("framework", "release", "at", "path"),
+    [
+        ("mastra", "1.71.0", "processInput", "generate"),
+        ("mastra", "1.0.4", "prepareStep", "stream"),
+        ("mastra", "1.71.0", "processInputStep", "generate"),
+        ("strands", "1.19.0", "BeforeModelCallEvent", "generate"),
+        ("strands", "1.5.0", "InvokeModelStage.Input", "generate"),
+        ("strands", "1.19.0", "AgentStreamStage", "generate"),
+    ],
+)
+def test_the_first_places_at_a_boundary_are_as_the_package_has_them(
+    framework: str, release: str, at: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = _Probe._places
+    monkeypatch.setattr(_Probe, "_places", lambda *given: places(*given)[:_FEW])
+    monkeypatch.setattr(_Probe, "_made_places", lambda *_: [])
+    of = EMULATED[framework]
+    profile = measure_profile(of, release, at, path)
+    assert (len(profile["rows"]) > 0, profile["unmeasured"]) == (True, [])
+    measured = {*answers_of(profile)}
+    published = publish.measurement_of(CONTRACTS["frameworks"][framework], framework, release)
+    rows = [each for each in published["rows"] if Row(*(each[name] for name in Row._fields)) in measured]
+    found = compared(of, release, {**published, "rows": rows}, profile)
+    assert (found.differing, found.equal) == ({}, len(rows))
 
 
 # A minute and more each: the boundaries one by one are a sample of it, but for what is not needed.

@@ -81,6 +81,28 @@ def test_what_is_reached_has_names_and_each_is_written_where_it_is() -> None:
     assert {row.root for row in rows} == {"own"}
 
 
+class _Adding(type(ADAPTER)):  # type: ignore[misc]
+    """A loop that adds what its hook returns to the conversation."""
+
+    boundaries: ClassVar = {
+        "update": replace(ADAPTER.boundaries["assigns"], delta=True, outlets=lambda _: [])
+    }
+
+    def begin(self, session: Any, hook: Any, _: str, path: str) -> Any:
+        def adding(state: Any) -> None:
+            update = hook.call(state)
+            if update is not None:
+                state["messages"] = [*state["messages"], *update["messages"]]
+
+        return super().begin(session, Attached(call=adding, is_async=False), "assigns", path)
+
+
+def test_what_is_added_by_an_update_stays_in_the_conversation_whoever_had_it() -> None:
+    rows = answers_of(measured(_Adding()))
+    for owner in ("caller", "request", "run"):
+        assert cell(rows, "update", "", f"{owner}..returned.change") == (*LASTING, "result")
+
+
 class _Silent(type(ADAPTER)):  # type: ignore[misc]
     """A loop whose hook calls on without an argument."""
 

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentcore.live.contracts import releases
 from agentcore.live.contracts.bisect import Undecided, bisect, transitions
-from agentcore.live.contracts.releases import Package, between, newest, ordered, published
+from agentcore.live.contracts.releases import (
+    Package,
+    between,
+    newest,
+    ordered,
+    package_of,
+    published,
+    resolved,
+)
 from agentcore.live.installs import InstallError
 from live.contracts import measurement, row
 
@@ -137,3 +152,71 @@ def test_an_environment_without_pip_says_how_to_have_it(monkeypatch: pytest.Monk
     monkeypatch.setattr("agentcore.live.contracts.releases.find_spec", lambda _: None)
     with pytest.raises(InstallError, match=r"^pip, which lists releases .* -m ensurepip$"):
         published(Package("nothing-of-that-name", "pip"))
+
+
+# ---------------------------------------------------------------- what package managers say
+
+MANAGER: Final = """#!/usr/bin/env bash
+case "$*" in
+  *absent*) echo "no such package" >&2; exit 1 ;;
+  *--eval*) echo from-node ;;
+  *"view one "*) echo '"1.0.0"' ;;
+  *view*) echo '["1.10.0", "1.9.0", "2.0.0-beta.1"]' ;;
+  *"versions none "*) echo "nothing" ;;
+  *index*) printf 'thing (1.10)\\nAvailable versions: 1.10, 1.9, 1.9rc1\\n' ;;
+esac
+"""
+
+
+@pytest.fixture
+def managers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """One script stands for node, npm and Python with pip."""
+    for name in ("node", "npm", "python"):
+        (tmp_path / name).write_text(MANAGER, "utf-8")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    published.cache_clear()
+    package_of.cache_clear()
+    yield
+    published.cache_clear()
+    package_of.cache_clear()
+
+
+@pytest.mark.usefixtures("managers")
+def test_releases_are_those_that_the_package_manager_lists_oldest_first() -> None:
+    assert published(Package("many", "npm")) == ("1.9.0", "1.10.0", "2.0.0-beta.1")
+    assert published(Package("one", "npm")) == ("1.0.0",)
+    assert published(Package("thing", "pip")) == ("1.9rc1", "1.9", "1.10")
+    assert published(Package("none", "pip")) == ()
+
+
+@pytest.mark.usefixtures("managers")
+def test_the_releases_of_a_framework_are_those_of_its_package() -> None:
+    assert package_of("langchain") == Package("langchain", "pip")
+    assert package_of("ai") == Package("from-node", "npm")
+
+
+@pytest.mark.usefixtures("managers")
+def test_a_release_may_be_meant_by_its_line_or_as_the_latest() -> None:
+    many = Package("many", "npm")
+    wanted = ("1.9.0", "1", "1.9", "latest")
+    assert [resolved(many, each) for each in wanted] == ["1.9.0", "1.10.0", "1.9.0", "1.10.0"]
+    with pytest.raises(InstallError, match=r"^many has no release 3; the newest is 1\.10\.0$"):
+        resolved(many, "3")
+
+
+@pytest.mark.usefixtures("managers")
+def test_a_package_manager_that_fails_says_why() -> None:
+    for manager in ("npm", "pip"):
+        with pytest.raises(InstallError, match=r" failed: no such package$"):
+            published(Package("absent", manager))
+
+
+def test_a_package_manager_that_is_missing_or_hangs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(releases, "_SECONDS", 0.1)
+    with pytest.raises(InstallError, match=r"sleep 60 gave no answer within 0\.1 seconds"):
+        releases.output_of(["sleep", "60"])
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InstallError, match=r"npm is not on the PATH: install Node\.js 20 or newer"):
+        published(Package("never asked for", "npm"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from agentcore.cli import main
 from agentcore.live.contracts import text
 from agentcore.live.contracts.measure import RULES
-from agentcore.live.contracts.table import Row, changes, collapsed, text_of, verdict, words
+from agentcore.live.contracts.table import Row, answers_at, changes, collapsed, text_of, verdict, words
 from agentcore.live.installs import InstallError
 from live.contracts import THIS, measurement, row, validate
 
@@ -88,6 +89,19 @@ def test_the_verdict_is_a_function_of_who_sees_the_write(seen: tuple[str, ...], 
     assert verdict((("seen", seen),)) == word
 
 
+def test_a_verdict_on_what_is_not_seen_says_why_not() -> None:
+    assert verdict(()) == "no such place"
+    assert verdict((("seen", ()),)) == "no effect"
+    assert verdict((("seen", THIS), ("refused", ()))) == "depends on the place"
+    assert verdict((("refused", ()),)) == RULES["results"]["refused"]
+
+
+def test_before_the_first_release_of_a_place_it_has_no_answers() -> None:
+    changed = {"from": {"first_this": "1.2.0"}, "answers": [{"result": "refused"}]}
+    assert answers_at([changed], "1.10.0") == changed["answers"]
+    assert answers_at([changed], "1.1.0") == []
+
+
 def test_answers_that_are_no_holders_have_words_of_their_own() -> None:
     assert [text_of(each) for each in ((), (("breaks", ()),), (("refused", ()),), (("unknown", ()),))] == [
         "no such place",
@@ -108,6 +122,17 @@ def test_only_rows_that_differ_are_changes_and_boundaries_that_one_lacks_are_non
     assert "only one of them has after: the hook is not called" in text.difference(
         old, new, changes(old, new)
     )
+
+
+def test_what_is_not_known_of_a_release_is_told_by_its_reason() -> None:
+    gone = "the hook is not called"
+    lacking = [
+        {"path": "generate", "boundary": "after", "why": gone},
+        {"path": "stream", "boundary": "before", "root": "messages", "why": gone},
+    ]
+    told = text.table(measurement({row(): THIS, row(root=""): THIS}, unmeasured=lacking))
+    assert "not known: after (generate), before messages (stream): the hook is not called" in told
+    assert "before, " in told
 
 
 # ---------------------------------------------------------------- commands
@@ -208,12 +233,70 @@ def test_json_is_by_the_schema(command: tuple[str, ...]) -> None:
         (("contract", "ai", "--at", "beforeModel"), "ai has no boundary beforeModel"),
         (("bisect", "ai", "1", "2", "--path", "sideways"), "ai has the paths generate, stream"),
         (("bisect", "ai", "1", "2", "--by", "chance"), "'chance' is not one of"),
+        (
+            ("bisect", "ai", "1.0.0", "1.0.4", "--by", "programs", "--path", "stream"),
+            "--at and --path choose rows of a contract",
+        ),
     ],
 )
+@pytest.mark.usefixtures("_releases")
 def test_wrong_usage_is_explained(args: tuple[str, ...], said: str) -> None:
     found = run(*args)
     assert found.exit_code == 2
-    assert said in found.output
+    assert said in re.sub(r"\W*\n\W*", " ", found.output)
+
+
+@pytest.mark.usefixtures("_releases")
+def test_releases_of_two_frameworks_have_no_rows_in_common(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(framework: str, version: str, *_: Any) -> dict[str, Any]:
+        return {**measurement({row(): THIS}, version), "framework": framework}
+
+    monkeypatch.setattr("agentcore.cli.contract.measure", measured)
+    found = run("contract", "ai@1.0.0", "mastra@1.0.0")
+    assert (found.exit_code, "ai and mastra have no rows in common" in found.output) == (2, True)
+
+
+@pytest.mark.usefixtures("_releases")
+def test_without_a_version_the_release_of_the_project_is_measured_or_else_the_newest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def of_project(*_: Any) -> dict[str, Any]:
+        return measurement({row(): THIS}, "0.9.9")
+
+    def of_none(*_: Any) -> Any:
+        raise InstallError("not installed")
+
+    for measured, version in ((of_project, "0.9.9"), (of_none, "1.0.4")):
+        monkeypatch.setattr("agentcore.cli.contract.measure_project", measured)
+        assert json.loads(run("contract", "ai", "--json").stdout)["version"] == version
+
+
+def test_what_is_published_is_told_line_by_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def published(folder: Path, frameworks: Any, **options: Any) -> Any:
+        asked.append((folder, frameworks, options["at"], options["quick"]))
+        yield from ("ai: 5 releases", "strands: 2 releases")
+
+    monkeypatch.setattr("agentcore.cli.contract.publish.publish", published)
+    found = run("contract", "ai", "--publish", "--quick", "--published", str(tmp_path))
+    assert (found.exit_code, found.output) == (0, "ai: 5 releases\nstrands: 2 releases\n")
+    assert asked == [(tmp_path, ("ai",), None, True)]
+
+
+@pytest.mark.usefixtures("_releases")
+def test_programs_of_releases_that_no_target_drives_cannot_be_searched() -> None:
+    found = run("bisect", "ai", "1.0.0", "1.0.4", "--by", "programs", "-n", "1")
+    assert found.exit_code == 3
+    assert "no target is named 'ai-sdk@1.0.0'" in found.output
+
+
+@pytest.mark.usefixtures("_profiles")
+def test_that_no_program_differs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentcore.cli.contract._Found._named", lambda *_: "ai-sdk-6")
+    found = run("bisect", "ai", "6.0.134", "7.0.173", "--by", "programs", "-n", "1")
+    assert found.exit_code == 1
+    assert "ai: no program differs between the releases in which they were run" in found.output
 
 
 @pytest.mark.usefixtures("_releases")
@@ -240,3 +323,5 @@ def test_changed_compares_the_newest_release_with_the_published_one(tmp_path: Pa
     of["releases"] = [{"version": "1.0.4", "lock": None}]
     (tmp_path / "contracts.json").write_text(json.dumps(contracts))
     assert run("contract", "--changed", "--published", str(tmp_path)).exit_code == 0
+    other = run("contract", "--changed", "strands", "--published", str(tmp_path))
+    assert (other.exit_code, "has no contract of strands" in other.output) == (2, True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import operator
+import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
 import pytest
 
+from agentcore.live.adapters import adapter_named
 from agentcore.live.compliance import AdapterCompliance
 from agentcore.live.conversations import conversation
-from agentcore.live.judge import Judge, Shown
-from agentcore.live.loading import HookSource
+from agentcore.live.judge import Judge, Outcome, Shown
+from agentcore.live.loading import HookSource, ValueSource
+from agentcore.live.safety import OutsideError
 from live.toy_loop import ADAPTER
 
 HOOKS: Final = Path(__file__).parent / "hooks" / "toy_hooks.py"
@@ -142,3 +147,206 @@ def test_the_place_of_a_write_is_a_path_from_the_hooks_argument() -> None:
     found = [each for each in judged("pollutes") if each.kind == "write"]
     assert all(each.place is not None and each.place.startswith("messages[") for each in found)
     assert all(each.after == "'!'" for each in found)
+
+
+# ---------------------------------------------------------------- one conversation
+
+
+class _Checked:
+    """A session whose model refuses prompts with half a pair, or with a role that there is not."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._session, name)
+
+    def answer(self, prompt: Any) -> Any:
+        calls = {call["id"] for each in prompt for call in each.get("calls", ())}
+        for each in prompt:
+            if each["role"] == "tool" and each["id"] not in calls:
+                raise ValueError("a result without its call")
+            if each["role"] not in {"user", "assistant", "tool", "system"}:
+                raise ValueError("no such role")
+        return self._session.answer(prompt)
+
+
+class _Strict(type(ADAPTER)):  # type: ignore[misc]
+    def begin(self, session: Any, hook: Any, at: str, path: str) -> Any:
+        return super().begin(_Checked(session), hook, at, path)
+
+
+class _Broken(type(ADAPTER)):  # type: ignore[misc]
+    def begin(self, session: Any, hook: Any, at: str, path: str) -> Any:
+        turn = super().begin(session, hook, at, path)
+
+        def broken(given: Any) -> Any:
+            turn(given)
+            raise RuntimeError("no connection")
+
+        return broken
+
+
+def outcome(
+    hook: str | Callable[..., Any], seed: int = 0, at: str = "before_model", *, of: Any = ADAPTER
+) -> Outcome:
+    source = (
+        HookSource(str(HOOKS), hook, HOOKS.parent)
+        if isinstance(hook, str)
+        else ValueSource(lambda: hook, (), (), HOOKS.parent, "hook")
+    )
+    return Judge(of, source, at).judge(conversation(seed), "generate", seed)
+
+
+def kinds_of(found: Outcome) -> list[str]:
+    return [each.kind for each in found.shown]
+
+
+@pytest.mark.parametrize(
+    ("hook", "seed", "kind", "place", "holder"),
+    [
+        ("cuts", 0, "cuts-pair", "returned", "this-prompt"),
+        ("loses", 0, "loses-request", "returned", "this-prompt"),
+        ("secret_in_place", 0, "write", "messages[0].trace", "caller"),
+        ("reminder", 0, "accumulates", "returned", "later-prompts"),
+        ("template", 1, "write", "messages[2].content[0].text", "later-runs"),
+        ("pollutes", 0, "write", "messages[0].content[0].text", "caller"),
+    ],
+)
+def test_one_conversation_shows_a_fault_its_place_and_who_sees_it(
+    hook: str, seed: int, kind: str, place: str, holder: str
+) -> None:
+    [found] = outcome(hook, seed).shown
+    assert (found.kind, found.place) == (kind, place)
+    assert holder in found.seen
+
+
+@pytest.mark.parametrize("hook", ["clean", "stops", "restores", "reminder_once"])
+def test_one_conversation_shows_nothing_of_a_clean_hook(hook: str) -> None:
+    found = outcome(hook)
+    assert (found.shown, found.judged, found.error) == ([], True, None)
+
+
+def test_a_request_to_the_outside_that_is_refused_is_no_fault_of_the_hook() -> None:
+    def calls_home(_: Any) -> Any:
+        raise OutsideError("no network in a check")
+
+    found = outcome(calls_home)
+    assert (found.shown, found.judged, found.outside) == ([], False, True)
+    assert found.error == "OutsideError: no network in a check"
+
+
+def test_a_loop_that_fails_without_the_hook_too_is_not_judged() -> None:
+    found = outcome("pollutes", of=_Broken())
+    assert (found.shown, found.judged, found.outside) == ([], False, False)
+    assert found.error == "RuntimeError: no connection"
+
+
+def test_that_the_framework_refuses_half_a_pair_is_the_effect_of_the_cut() -> None:
+    assert kinds_of(outcome("cuts", of=_Strict())) == ["cuts-pair"]
+
+
+def test_a_pair_that_is_cut_in_place_is_cut_for_the_live_run_alone() -> None:
+    def cuts_in_place(messages: Any) -> None:
+        for each in messages:
+            each.pop("calls", None)
+
+    cut, write = outcome(cuts_in_place).shown
+    assert (cut.kind, cut.place, write.kind) == ("cuts-pair", "returned", "write")
+
+
+def test_that_the_framework_refuses_what_a_write_left_there_is_the_effect_of_the_write() -> None:
+    def renames(messages: Any) -> None:
+        messages[0]["role"] = "nobody"
+
+    [found] = outcome(renames, of=_Strict()).shown
+    assert (found.kind, found.place, found.after) == ("write", "messages[0].role", "'nobody'")
+    assert "result" in found.seen
+
+
+def test_of_two_writes_each_has_its_own_effect() -> None:
+    def writes_both(messages: Any) -> None:
+        messages[0]["content"][0]["text"] = "!"
+        messages[0]["note"] = "?"
+
+    assert {(each.kind, each.place) for each in outcome(writes_both).shown} == {
+        ("write", "messages[0].content[0].text"),
+        ("write", "messages[0].note"),
+    }
+
+
+def test_of_two_writes_the_one_without_an_effect_is_harmless() -> None:
+    def writes_to_a_list_that_is_dropped(messages: Any) -> Any:
+        made = [*messages]
+        messages.append({"role": "user", "content": []})
+        messages[0]["content"][0]["text"] = "!"
+        return made
+
+    assert {(each.kind, each.place) for each in outcome(writes_to_a_list_that_is_dropped).shown} == {
+        ("write", "messages[0].content[0].text"),
+        ("harmless-write", "messages[3]"),
+    }
+
+
+@pytest.mark.parametrize(("hook", "found"), [("reminder", ["not-idempotent"]), ("reminder_once", [])])
+def test_a_second_application_is_judged_if_it_is_asked_for(hook: str, found: list[str]) -> None:
+    source = HookSource(str(HOOKS), hook, HOOKS.parent)
+    judge = Judge(ADAPTER, source, "before_model", idempotent=True)
+    shown = judge.judge(conversation(4), "generate", 4).shown
+    assert [each.kind for each in shown] == found
+
+
+def test_an_error_that_no_line_of_the_hook_raises_has_no_line() -> None:
+    [found] = outcome(operator.neg).shown
+    assert (found.kind, found.cause, found.line) == ("raises", "throws", None)
+
+
+def test_a_clock_that_the_hook_replaces_is_put_back_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", clock)
+
+    def stops_the_clock(_: Any) -> None:
+        time.perf_counter = float
+
+    [found] = outcome(stops_the_clock).shown
+    assert (found.kind, found.place) == ("undetermined", None)
+    assert found.said == "it replaces time.perf_counter, which the check relies on and puts back"
+    assert time.perf_counter is clock
+
+
+# ---------------------------------------------------------------- the suite for adapters
+
+
+class _OneBoundary(type(ADAPTER)):  # type: ignore[misc]
+    boundaries: ClassVar = {"before_model": ADAPTER.boundaries["before_model"]}
+    paths = ("generate",)
+
+
+ONE_BOUNDARY: Final = _OneBoundary()
+
+
+class TestOneBoundary(AdapterCompliance):
+    adapter = "live.test_judge:ONE_BOUNDARY"
+    hooks = {"before_model": (f"{HOOKS}#pollutes", f"{HOOKS}#clean")}  # noqa: RUF012 - as the suite says
+    examples = 2
+
+
+def test_the_suite_fails_for_an_adapter_with_hooks_that_do_not_do_as_they_say() -> None:
+    class Wrong(TestOneBoundary):
+        hooks = {"before_model": (f"{HOOKS}#clean", f"{HOOKS}#pollutes")}  # noqa: RUF012 - as above
+
+    with pytest.raises(AssertionError):
+        Wrong().test_2_a_polluting_hook_is_found_and_a_clean_one_is_silent()
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("nothing", LookupError, "no framework is named nothing; there are .* and module:attribute"),
+        ("live.toy_loop:Stop", TypeError, "live.toy_loop:Stop is no adapter: it has no "),
+        ("live.absent:ADAPTER", ImportError, "absent"),
+    ],
+)
+def test_what_is_no_adapter_is_refused(name: str, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        adapter_named(name)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import dataclasses
+import inspect
 import traceback
 from pathlib import Path
 from typing import Any, Final
@@ -129,3 +133,122 @@ def test_the_fixture_checks_live_where_a_framework_is_named(pytester: pytest.Pyt
         """
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(failed=1, passed=1)
+
+
+# ---------------------------------------------------------------- what a hook is
+
+
+class _Middleware:
+    """An object whose method is the hook."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def hook(self, messages: Any) -> Any:
+        self.calls += 1
+        messages[0]["content"] = "!"
+        return messages
+
+
+@pytest.fixture
+def _by_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The toy's boundary, at which an object with a method `hook` is a hook."""
+    named = dataclasses.replace(ADAPTER.boundaries["before_model"], methods=("absent", "hook"))
+    monkeypatch.setitem(ADAPTER.boundaries, "before_model", named)
+
+
+@pytest.mark.usefixtures("_by_methods")
+def test_an_object_with_a_method_stays_an_object_of_its_class_whose_method_gets_copies() -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    mended = isolate(_Middleware(), framework=TOY, at="before_model")
+    assert mended.hook(messages) == [{"role": "user", "content": "!"}]
+    assert messages[0]["content"] == "hi"
+    assert (isinstance(mended, _Middleware), mended.calls) == (True, 1)
+    refusing = strict(_Middleware(), framework=TOY, at="before_model")
+    with pytest.raises(ImmutableArgumentError, match="a hook writes to a dict that it was given"):
+        refusing.hook(messages)
+
+
+async def _shout(messages: Any) -> Any:
+    messages[0]["content"] = "!"
+    return messages
+
+
+async def _pass_on(request: Any, handler: Any) -> Any:
+    answer = await handler(request)
+    answer["content"] = "!"
+    return answer
+
+
+def test_an_async_hook_gets_copies_and_what_it_returns_counts() -> None:
+    messages = [{"role": "user", "content": "hi"}]
+    mended = isolate(_shout, framework=TOY, at="before_model")
+    assert inspect.iscoroutinefunction(mended)
+    assert asyncio.run(mended(messages)) == [{"role": "user", "content": "!"}]
+    assert messages == [{"role": "user", "content": "hi"}]
+
+
+def test_an_async_handler_is_waited_for_and_its_answer_is_a_copy() -> None:
+    answer = {"role": "assistant", "content": "hi"}
+
+    async def handler(_: Any) -> Any:
+        return answer
+
+    mended = isolate(_pass_on, framework=TOY, at="around")
+    assert asyncio.run(mended([], handler)) == {"role": "assistant", "content": "!"}
+    assert answer["content"] == "hi"
+
+
+class _Frozen:
+    def __init_subclass__(cls) -> None:
+        raise TypeError("no subclasses")
+
+    def __init__(self) -> None:
+        self.text = "hi"
+
+
+class _Open:
+    def __init__(self) -> None:
+        self.text = "hi"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (_Open, "a hook writes to a _Open that it was given"),
+        # A class that allows no subclass is compared when the hook returns.
+        (_Frozen, r"messages\[0\]\.text was changed, 'hi' -> '!'; return new objects instead"),
+    ],
+)
+def test_strict_refuses_a_write_to_an_object_at_once_or_when_the_hook_returns(kind: Any, says: str) -> None:
+    def write(messages: Any) -> None:
+        messages[0].text = "!"
+
+    message = kind()
+    with pytest.raises(ImmutableArgumentError, match=says):
+        strict(write, framework=TOY, at="before_model")([message])
+    assert message.text == "hi"
+
+
+def test_what_the_hook_copies_of_a_refusing_object_may_be_written() -> None:
+    def write(messages: Any) -> Any:
+        made = copy.copy(messages[0])
+        made["content"] = "!"
+        return [made]
+
+    mended = strict(write, framework=TOY, at="before_model")
+    assert mended([{"role": "user", "content": "hi"}]) == [{"role": "user", "content": "!"}]
+
+
+# ---------------------------------------------------------------- checks in this process
+
+
+def test_a_check_of_recorded_conversations_runs_just_these_and_says_what_it_found() -> None:
+    def shouts(messages: Any) -> None:
+        toy_hooks.pollutes(messages)
+
+    with pytest.raises(LiveFaultError, match="shouts writes messages") as caught:
+        check_live_hook(shouts, framework=TOY, at="before_model", conversations=[conversation(4)])
+    report = caught.value.report
+    assert report["conversations"]["run"] == 1
+    assert report["findings"][0]["counts"]["text"] == "1 of 1"

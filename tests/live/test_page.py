@@ -243,6 +243,17 @@ def test_numbers_and_objects_of_the_python_core_are_readable(polluting: Json) ->
     assert json.loads(document["texts"][number]) == given[0]
 
 
+def test_lists_inside_of_what_was_handed_out_are_fields_of_their_own(polluting: Json) -> None:
+    report = copy.deepcopy(polluting)
+    message = {"role": "user", "content": "hi"}
+    given = {"state": {"history": [message], "count": 1}, "turns": [[message], [message, message]]}
+    report["findings"][0]["runs"]["live"]["moments"][0]["value"] = given
+    scene, _ = only_scene(report)
+    shown = scene["runs"][0]
+    fields = {each["name"]: len(each["items"]) for each in shown["moments"][0]["fields"]}
+    assert fields == {"state.history": 1, "state": 1, "turns[0]": 1, "turns[1]": 2}
+
+
 def test_what_hooks_say_is_data_in_the_page(polluting: Json) -> None:
     page = player_of(hostile(polluting)).page
     assert page.count("<script") == 2

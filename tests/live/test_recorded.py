@@ -10,7 +10,7 @@ import jsonschema_rs
 import pytest
 
 import agentcore
-from agentcore.live.conversations import conversation
+from agentcore.live.conversations import PIXEL, conversation
 from agentcore.live.recorded import recorded, sample
 
 _SCHEMA: Final = Path(agentcore.__file__).parent / "live" / "schemas" / "conversation.schema.json"
@@ -221,3 +221,41 @@ def test_recorded_conversations_come_first_and_then_variants_of_them(tmp_path: P
         assert first["messages"] == EXPECTED[-len(first["messages"]) :]
         assert turn["messages"][-1]["role"] == "user"
     assert sample(4, [], 3, ("x",)) == conversation(7, ("x",))
+
+
+def test_reasoning_files_and_lists_of_parts_are_read_in_the_spellings_of_the_frameworks(
+    tmp_path: Path,
+) -> None:
+    (made,) = read(
+        tmp_path,
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"part_kind": "user-prompt", "content": ["look", {"type": "file", "data": "QUJD"}]},
+                    {"type": "file", "data": "QUJD", "mediaType": "text/plain"},
+                    {"type": "file", "data": "not base64!", "media_type": "text/plain"},
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hm"},
+                    {"type": "reasoning", "text": ""},
+                    {"type": "text", "text": "yes"},
+                ],
+            },
+        ],
+    )
+    VALID.validate(made)
+    (turn,) = made["turns"]
+    assert turn["messages"][0]["parts"] == [
+        {"type": "text", "text": "look"},
+        {"type": "file", "mediaType": "image/png", "data": "QUJD"},
+        {"type": "file", "mediaType": "text/plain", "data": "QUJD"},
+        {"type": "file", "mediaType": "text/plain", "data": PIXEL},
+    ]
+    assert turn["answers"][0]["parts"] == [
+        {"type": "reasoning", "text": "hm"},
+        {"type": "text", "text": "yes"},
+    ]

@@ -13,7 +13,7 @@ import pytest
 from agentcore.guard.snapshot import Snapshot
 from agentcore.live.copies import Data
 from agentcore.live.seeded import EPOCH, seeded
-from agentcore.live.shown import show
+from agentcore.live.shown import differences, show
 from agentcore.live.writes import writes
 
 _NOW = dt.datetime.now(dt.UTC)
@@ -67,3 +67,32 @@ def test_a_place_is_named_by_the_conversation_before_a_context_that_leads_to_it(
     (write,) = writes(before, Data(), 0, 0, "argument")
     assert write.place == "request_context.messages[0].parts[0].text"
     assert write.places[1:] == ("ctx.prompt[0].text",)
+
+
+class _Named(list[Any]):
+    pass
+
+
+class _Counted(dict[Any, Any]):
+    pass
+
+
+def test_what_is_shown_of_collections_has_their_contents_and_their_class_where_it_matters() -> None:
+    named = _Named([1])
+    named.name = "a"  # type: ignore[attr-defined]
+    assert show((1, "a"), Data()) == ["<1>", "a"]
+    assert show({"b", "a"}, Data()) == ["a", "b"]
+    assert show(bytearray(b"a"), Data()) == repr(b"a")
+    assert show(_Counted({7: True}), Data()) == {"<class>": "_Counted", "7": "<True>"}
+    assert show(named, Data()) == {"<class>": "_Named", "<items>": ["<1>"], "name": "a"}
+
+
+def test_a_value_that_holds_itself_is_shown_once() -> None:
+    value: dict[str, Any] = {"a": []}
+    value["a"].append(value)
+    assert show(value, Data()) == {"a": ["<again>"]}
+
+
+def test_another_order_of_the_same_keys_is_a_difference() -> None:
+    assert differences({"a": {"b": 1, "c": 2}}, {"a": {"c": 2, "b": 1}}) == [("a",)]
+    assert differences([1, 2], [1]) == [(1,)]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentcore.errors import ImmutableWriteError
@@ -318,7 +318,9 @@ def test_a_pickle_has_each_shared_node_once(count: int) -> None:
 # ---------------------------------------------------------------- what follows
 
 
-@given(st.integers(0, 2200), st.integers(0, 40), st.booleans())
+@given(length=st.integers(0, 2200), more=st.integers(0, 40), shared=st.booleans())
+@example(length=32, more=40, shared=True)  # the longer one has a level more
+@example(length=1056, more=40, shared=True)
 def test_what_follows_a_vector_is_found_whether_nodes_are_shared_or_not(
     length: int, more: int, shared: bool
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,9 @@ from click.testing import CliRunner
 import agentcore
 from agentcore.cli import main
 from agentcore.cli.check_hook import lines
-from agentcore.testing.grading import DEPTHS, HandOut, shared
+from agentcore.testing.grading import DEPTHS, HandOut, not_judged, shared
+from agentcore.testing.grading import grades as grades_of
+from agentcore.testing.plugin import GRADE
 from testing.test_plugin import OPTIONS
 
 MESSAGES: Final[list[Any]] = [
@@ -210,6 +213,81 @@ def test_the_text_has_the_assertion_and_a_file_without_such_tests_is_not_judged(
     done = run(tmp_path, "def test_other():\n    pass\n")
     assert "no test that asks for handed_out was run" in done.output
     assert done.exit_code == 3
+
+
+GRADED: Final = """
+    import copy
+
+    import pytest
+
+    MESSAGES = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+
+    def test_identity(handed_out):
+        messages = copy.deepcopy(MESSAGES)
+        assert handed_out(messages) is not messages
+
+    @pytest.mark.parametrize("text", ["share", "b"])
+    def test_with_parameters(handed_out, text):
+        messages = copy.deepcopy(MESSAGES)
+        handed_out(messages)[0]["content"][0]["text"] = text
+        assert messages == MESSAGES
+
+    def test_skips(handed_out):
+        pytest.skip("no")
+
+    def test_other():
+        assert 0
+"""
+
+
+def test_each_test_runs_once_for_each_depth_and_what_it_is_handed_is_noted(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(GRADED)
+    file = pytester.path / "outcomes.json"
+    pytester.runpytest(*OPTIONS, "-p", "no:cacheprovider", GRADE, str(file)).assert_outcomes(
+        passed=5 + 2 * 2, failed=1 + 2 * 4, skipped=6, deselected=1
+    )
+    found = {
+        each["test"].rpartition("::")[2]: each for each in grades_of(json.loads(file.read_text("utf-8")))
+    }
+    assert [*found] == [
+        "test_identity",
+        "test_with_parameters[share]",
+        "test_with_parameters[b]",
+        "test_skips",
+    ]
+    assert told(found["test_identity"]) == ["share"]
+    assert told(found["test_with_parameters[b]"]) == ["share", "list", "message", "content"]
+    assert [each["test"].rpartition("::")[2] for each in not_judged([*found.values()])] == ["test_skips"]
+
+
+def test_the_command_prints_what_each_test_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    depths = {depth: {"outcome": "failed", "calls": 1, "shared": []} for depth in DEPTHS[:-1]}
+    outcomes = {
+        "test_all": {**depths, DEPTHS[-1]: {"outcome": "passed", "calls": 1, "shared": []}},
+        "test_skips": {depth: {"outcome": "skipped", "calls": 0, "shared": []} for depth in DEPTHS},
+    }
+
+    def pytest_ran(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        Path(command[-1]).write_text(json.dumps(outcomes), "utf-8")
+        return subprocess.CompletedProcess(command, 1, "", "")
+
+    monkeypatch.setattr("agentcore.cli.check_hook.subprocess.run", pytest_ran)
+    done = CliRunner().invoke(main, ["grade", "tests"])
+    assert done.exit_code == 3
+    assert done.stdout == (
+        "test_all: tells share, list, message, content, part from isolation\n"
+        "test_skips: not judged: it was skipped\n"
+    )
+
+
+def test_what_only_one_of_two_values_has_is_not_shared() -> None:
+    inside = [1]
+    one, other = Message(inside), Message(inside)
+    del other.content
+    assert shared(one, other) == []
+    assert shared({"a": inside}, {"b": inside}) == []
+    assert [each.place for each in shared({"a": inside}, {"a": inside})] == ['["a"]']
+    assert shared([object()], [object()]) == []
 
 
 def test_wrong_options_are_wrong_usage(tmp_path: Path) -> None:

@@ -98,6 +98,65 @@ def test_faulty_hooks_fail_and_mended_ones_pass(pytester: pytest.Pytester) -> No
     )
 
 
+def test_a_marked_test_fails_if_its_hook_does_not_write_or_is_not_checked(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        # Without profiles a hook is only looked at for itself.
+        FAST = {"profiles": (), "examples": 1}
+
+        def shout(messages):
+            messages[0]["content"] = "HEY"
+
+        @pytest.mark.expected_pollution("$[*].content")
+        def test_expected_there(check_hook):
+            check_hook(shout, **FAST)
+
+        @pytest.mark.expected_pollution
+        def test_expected_in_vain(check_hook):
+            check_hook(lambda messages: messages, **FAST)
+
+        @pytest.mark.expected_pollution
+        def test_without_the_fixture():
+            pass
+
+        @pytest.mark.expected_pollution
+        def test_without_a_call(check_hook):
+            pass
+        """
+    )
+    result = pytester.runpytest(*OPTIONS, "--strict-markers", "-p", "no:cacheprovider", "-rA")
+    result.assert_outcomes(passed=2, failed=1, errors=2)
+    result.stdout.fnmatch_lines_random(
+        [
+            "marked expected_pollution, and does not use check_hook",
+            "marked expected_pollution, and calls no check_hook",
+            "PASSED *::test_expected_there",
+            "FAILED *::test_expected_in_vain*",
+        ]
+    )
+
+
+def test_a_hook_is_checked_in_the_framework_that_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        AT = {"framework": "live.toy_loop:ADAPTER", "at": "before_model", "examples": 1}
+
+        def test_polluting(check_hook):
+            def hook(messages):
+                messages[0]["content"][0]["text"] = "!"
+            check_hook(hook, **AT)
+
+        def test_clean(check_hook):
+            check_hook(lambda messages: None, **AT)
+        """
+    )
+    result = pytester.runpytest(*OPTIONS, "-p", "no:cacheprovider", "-rA")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*LiveFaultError: *", "FAILED *::test_polluting*"])
+
+
 def test_the_marker_is_told_of(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest(*OPTIONS, "--markers")
     result.stdout.fnmatch_lines(["@pytest.mark.expected_pollution(*paths, reason=''): *"])

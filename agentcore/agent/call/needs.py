@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import anyio
 import attrs
+from anyio.lowlevel import checkpoint
 from anyio.to_thread import run_sync
 
 from agentcore.agent.call.config import Cancellation, cancellations, has_cancellation, outlast
@@ -374,6 +375,9 @@ class ToolCalls:
                 group.start_soon(run, index, call)
         if fatal:
             raise fatal[0]
+        self._require_all()
+
+    def _require_all(self) -> None:
         for index, call in enumerate(self._wanted.calls):
             if index not in self._outcomes and index not in self._interrupts:
                 # Somebody has cancelled the task of a call before its first turn, and with it the group.
@@ -386,6 +390,9 @@ class ToolCalls:
         """
         try:
             await self._ran(index, call)
+            if self._cancellation.requests:
+                # One that the tool did not wait for: it arrives here, and not in the group.
+                await checkpoint()
         except cancellations() as error:
             failed = await self._cancellation.failure(error, _task_of(call), own_task=True)
             if index not in self._outcomes:

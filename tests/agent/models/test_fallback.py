@@ -108,6 +108,29 @@ async def test_a_stream_that_has_begun_is_not_begun_again() -> None:
     assert not other.calls
 
 
+class _Empty(ScriptedModel):
+    """Begins an answer, and ends it without an event."""
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest) -> AsyncIterator[AsyncIterator[ModelEvent]]:
+        del request
+
+        async def events() -> AsyncIterator[ModelEvent]:
+            none: tuple[ModelEvent, ...] = ()
+            for event in none:
+                yield event
+
+        yield events()
+
+
+async def test_a_stream_that_ends_before_its_first_event_is_no_answer_of_any_model() -> None:
+    one = _Empty([], model_id="one")
+    model = FallbackModel(one, answering("other", text()))
+    assert model.provider == one.provider
+    with pytest.raises(AgentError, match=r"one\|other: the stream ended without a whole answer"):
+        await run_by("stream", Agent(model), "q")
+
+
 def stated(number: int, *content: Any) -> ModelResponse:
     reason = "stop" if content[0].type == "text" else "tool-calls"
     return ModelResponse(content, finish_reason=reason, model_state={"seen": number})

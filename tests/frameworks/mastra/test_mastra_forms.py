@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from agentcore.frameworks.mastra.emulation.forms import (
+    Form,
+    assign,
+    form_of,
+    part_key,
+    starts_with,
+    system_key,
+)
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date, time_of
 from agentcore.frameworks.mastra.profiles import MASTRA_1_71
@@ -45,6 +54,97 @@ def undated(value: Any) -> Any:
 def invocation(state: str = "result", **more: Any) -> dict[str, Any]:
     call = {"toolCallId": "h1", "toolName": "look", "args": {"a": 1}, "state": state, **more}
     return {"type": "tool-invocation", "toolInvocation": call}
+
+
+def told(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"type": kind, **fields}
+
+
+def of_parts(*parts: Any, **fields: Any) -> dict[str, Any]:
+    return {"role": "assistant", "parts": [*parts], **fields}
+
+
+def of_content(*parts: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": [*parts]}
+
+
+@pytest.mark.parametrize(
+    ("message", "form"),
+    [
+        (of_parts(told("source-url")), Form.UI_5),
+        (of_parts(told("source"), told("source-url")), Form.UI_4),
+        (of_parts(told("reasoning", text="t")), Form.UI_5),
+        (of_parts(told("reasoning", reasoning="t")), Form.UI_4),
+        (of_parts(told("reasoning"), told("file", mediaType="image/png")), Form.UI_5),
+        (of_parts(told("file", mimeType="image/png")), Form.UI_4),
+        (of_parts(told("tool-look", toolCallId="c")), Form.UI_5),
+        (of_parts(told("tool-invocation", toolInvocation={})), Form.UI_4),
+        (of_parts(told("source-url"), annotations=[]), Form.UI_4),
+        (of_content(told("file", mediaType="image/png")), Form.CORE_5),
+        (of_content(told("file", mimeType="image/png")), Form.CORE_4),
+        (of_content(told("tool-call", input={})), Form.CORE_5),
+        (of_content(told("tool-call", args={})), Form.CORE_4),
+        (of_content(told("reasoning", signature="s")), Form.CORE_4),
+        (of_content(text("t")), Form.CORE_5),
+        ({"role": "user", "threadId": "t", "content": "hi"}, Form.OLD),
+        ({"role": "user"}, None),
+    ],
+)
+def test_the_form_of_a_message_is_told_by_the_first_part_that_says_it(
+    message: Any, form: Form | None
+) -> None:
+    store = Store()
+    assert form_of(store, store.load(message), lists_only=True) is form
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (told("file", data="QQ==", mimeType="a/b"), told("file", url="QQ==", mediaType="a/b"), True),
+        (told("file", data="QQ==", mimeType="a/b"), told("file", data="QQ==", mimeType="a/c"), False),
+        (
+            told("reasoning", reasoning="r", details=[told("text", text="abc"), told("redacted", text="x")]),
+            told("reasoning", reasoning="r", details=[told("text", text="a", signature="bc")]),
+            True,
+        ),
+        (told("reasoning", reasoning="r"), told("reasoning", reasoning="s"), False),
+        (
+            told("data-x", data={"a": 1, "b": [{"d": 2, "c": 3}]}),
+            told("data-x", data={"b": [{"c": 3, "d": 2}], "a": 1}),
+            True,
+        ),
+        (told("data-x", data={"a": 1}), told("data-x", data={"a": 2}), False),
+        (told("step-start"), told("step-start", more=1), True),
+    ],
+)
+def test_parts_are_the_same_by_what_their_kind_compares(one: Any, other: Any, *, same: bool) -> None:
+    store = Store()
+    assert (part_key(store, store.load(one)) == part_key(store, store.load(other))) == same
+
+
+def test_system_messages_are_the_same_by_the_kinds_of_their_parts_and_the_lengths_of_their_texts() -> None:
+    store = Store()
+
+    def key(*parts: Any) -> str:
+        return system_key(store, store.load([*parts]))
+
+    assert key(text("abc"), told("file")) == key(text("xyz"), told("file")) == "text3file"
+    assert key(text("ab")) != key(text("abc"))
+    assert system_key(store, "be brief") == "be brief"
+
+
+def test_fields_of_what_is_no_object_cannot_be_set_and_a_number_begins_with_nothing() -> None:
+    store = Store()
+    for value, says in (
+        (None, "Cannot set properties of null (setting 'id')"),
+        ("a", "Cannot create property 'id' on string 'a'"),
+        (True, "Cannot create property 'id' on boolean 'true'"),
+        (7, "Cannot create property 'id' on number '7'"),
+    ):
+        with pytest.raises(HeapTypeError, match=re.escape(says)):
+            assign(store, value, "id", "x")
+    with pytest.raises(HeapTypeError, match="startsWith is not a function"):
+        starts_with(store, 7, "data-")
 
 
 def test_a_call_and_its_result_become_one_part() -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from itertools import count
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,8 +35,6 @@ from agentcore.oracle.drivers.driver import Crashed, Driver, Hung, Malformed
 from agentcore.oracle.drivers.packages import TargetError
 from liars.moody import InMemory
 from oracle.driver_commands import TESTS, small
-
-pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 STREAM: Final = "ai-sdk-6/stream"
@@ -78,6 +77,7 @@ def seeds_with(feature: str, seeds: range) -> list[int]:
 # ---------------------------------------------------------------- how it ends
 
 
+@pytest.mark.slow
 def test_a_campaign_ends_after_so_many_programs() -> None:
     done = campaign(moody(programs=70), first=0)
     assert done.ended == "programs"
@@ -90,6 +90,7 @@ def test_a_campaign_ends_after_so_many_programs() -> None:
     assert done.implementation.name == "moody"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_a_campaign_ends_when_its_time_is_over() -> None:
     done = campaign(moody(), first=0, seconds=3.0)
@@ -107,6 +108,7 @@ def test_a_campaign_without_an_end_is_not_begun() -> None:
         campaign(moody(), first=0)
 
 
+@pytest.mark.slow
 def test_a_campaign_ends_with_the_last_kind_that_is_asked_for() -> None:
     done = campaign(moody("stage copy=error", "tool error=wrong", programs=400, findings=2), first=0)
     assert done.ended == "findings"
@@ -133,6 +135,7 @@ def test_a_campaign_needs_a_plan_that_can_be_followed() -> None:
 # ---------------------------------------------------------------- the report apart
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_a_driver_that_dies_is_started_again_and_its_programs_are_counted() -> None:
     plan = moody("op delete=crash", "hook onFinish=wrong", programs=20, findings=9, failures=99)
@@ -166,6 +169,7 @@ def test_so_many_failures_of_the_driver_end_it_and_there_is_no_verdict() -> None
     assert done.verdict == "no verdict"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_a_hung_driver_costs_its_time_limit_and_is_told() -> None:
     seed = seeds_with("op delete", range(100))[0]
@@ -200,6 +204,7 @@ def test_a_crash_is_made_smaller_by_crashes_only() -> None:
     assert size(finding.original, FAMILY) > size(finding.program, FAMILY)
 
 
+@pytest.mark.slow
 def test_each_of_several_findings_stays_of_its_kind_when_it_is_made_smaller() -> None:
     plan = moody(
         "hook prepareStep=wrong", "hook onFinish=error", findings=2, programs=300, shrink_seconds=60.0
@@ -248,6 +253,7 @@ def test_a_wrong_answer_that_changes_is_a_failure_of_the_driver(
     assert done.verdict == "no verdict"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_a_crash_that_does_not_come_again_is_told_as_it_was() -> None:
     code = (
@@ -271,6 +277,7 @@ def test_a_crash_that_does_not_come_again_is_told_as_it_was() -> None:
 # ---------------------------------------------------------------- which programs
 
 
+@pytest.mark.slow
 def test_programs_without_the_features_asked_for_are_left_out_and_not_counted() -> None:
     done = campaign(moody(programs=10, include=("op delete",), exclude=("stage *",)), first=0)
     assert done.ended == "programs"
@@ -283,6 +290,7 @@ def test_programs_without_the_features_asked_for_are_left_out_and_not_counted() 
     assert done.reasons("left out") == {"has no op delete": done.report.left_out}
 
 
+@pytest.mark.slow
 def test_features_that_the_driver_says_it_lacks_are_taken_out_of_programs() -> None:
     done = campaign(moody("op delete=wrong", "op delete", programs=40), first=0)
     assert done.verdict == "agreement"
@@ -291,6 +299,7 @@ def test_features_that_the_driver_says_it_lacks_are_taken_out_of_programs() -> N
     assert seeds_with("op delete", range(40))
 
 
+@pytest.mark.slow
 def test_a_program_that_is_nothing_without_a_feature_is_left_out_and_counted_by_the_reason() -> None:
     plan = moody("path generate=wrong", "path generate", programs=40, profile="ai-sdk-6")
     done = campaign(plan, first=0)
@@ -319,6 +328,7 @@ def test_a_program_that_fits_begins_the_count_of_those_in_vain_anew() -> None:
     assert tally.ended is None
 
 
+@pytest.mark.slow
 def test_both_paths_are_checked_under_the_profile_of_both() -> None:
     plan = moody("path generate=wrong", programs=20, profile="ai-sdk-6")
     done = campaign(plan, first=0)
@@ -372,6 +382,7 @@ def alone() -> Campaign:
         return campaign(moody(*DEEDS, **SHARED), first=11)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_two_jobs_find_what_one_finds(alone: Campaign) -> None:
     assert len(alone.findings) > 1
@@ -382,12 +393,14 @@ def test_two_jobs_find_what_one_finds(alone: Campaign) -> None:
     assert [finding.kind for finding in done.findings] == [finding.kind for finding in alone.findings]
 
 
+@pytest.mark.slow
 def test_the_work_may_be_cut_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     done = campaign(moody(*DEEDS, **SHARED), first=11)
     monkeypatch.setattr("agentcore.oracle.campaign.check._SEEDS", 7)
     assert told(campaign(moody(*DEEDS, **SHARED), first=11)) == told(done)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_jobs_end_when_the_time_is_over_and_leave_no_process() -> None:
     others = descendants(os.getpid())  # as a database that other tests of this process started
@@ -400,6 +413,7 @@ def test_jobs_end_when_the_time_is_over_and_leave_no_process() -> None:
     assert_gone(children)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_jobs_and_their_drivers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = tmp_path / "campaign.py"
@@ -449,6 +463,7 @@ def is_running(pid: int) -> bool:
 # ---------------------------------------------------------------- drivers that are kept
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_processes")
 def test_a_driver_is_kept_for_the_next_piece_of_work_and_ended_when_asked() -> None:
     plan = moody(programs=1)
@@ -465,6 +480,33 @@ def test_work_for_which_nobody_waits_ends(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(worker, "_dismissed", worker._dismissed)
     worker.watch(lambda: True)
     assert worker.run_seeds(moody(), range(100), None).kinds == ()
+
+
+def test_jobs_are_killed_where_their_work_is_given_up() -> None:
+    before = {*active_children()}
+    jobs: list[Any] = []
+
+    def give_up() -> None:
+        with executors.processes(1) as crew:
+            assert crew.submit(len, "abc").result() == 3
+            jobs.extend({*active_children()} - before)
+            crew.submit(time.sleep, 60)
+            raise ZeroDivisionError
+
+    began = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        give_up()
+    assert time.monotonic() - began < 50
+    assert [job.is_alive() for job in jobs] == [False]
+
+
+def test_a_driver_with_a_reason_for_each_program_is_told_by_the_first_reasons() -> None:
+    tally = Tally(Limits(programs=10**6))
+    for number in range(3_000):
+        tally.add(unsupported(f"reason {number}"))
+    [(others, count)] = [(kind, count) for kind, count in tally.counts.items() if count > 1]
+    assert others == unsupported("other reasons")
+    assert len(tally.counts) - 1 + count == 3_000
 
 
 def test_a_plan_is_data_that_can_be_sent() -> None:

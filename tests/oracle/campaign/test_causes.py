@@ -135,8 +135,14 @@ def test_what_is_left_out_is_taken_out_of_programs_and_starves_no_campaign(unwan
     assert done.report.left_out <= 60
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("profile", ["ai-sdk-7/stream", "mastra@1.71.0", "strands-py@1.62.0"])
+@pytest.mark.parametrize(
+    "profile",
+    [
+        pytest.param("ai-sdk-7/stream", marks=pytest.mark.slow),
+        "mastra@1.71.0",
+        pytest.param("strands-py@1.62.0", marks=pytest.mark.slow),
+    ],
+)
 def test_a_trimmed_program_is_a_program_and_keeps_what_it_can(profile: str) -> None:
     family = family_of(profile)
     unwanted = frozenset(name for name in family.feature_names if name.startswith(("op ", "tool ")))

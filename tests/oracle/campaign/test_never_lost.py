@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
@@ -19,7 +20,7 @@ from agentcore.oracle.campaign.stop_rules import Interrupted, arrived, interrupt
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.
-SMALLER: Final = 60
+SMALLER: Final = 30
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -89,6 +90,40 @@ def test_an_error_after_a_finding_ends_the_campaign_and_the_finding_stays(
     assert isinstance(reported[0], Disagreement)
 
 
+def first_wrong() -> int:
+    """The seed of a program that the driver gets wrong."""
+    seeds = range(200)
+    programs = zip(seeds, FAMILY.programs(seeds, "ai-sdk-6/stream"), strict=True)
+    return next(seed for seed, program in programs if "op delete" in FAMILY.features(program))
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a bug"), Interrupted(15)])
+def test_an_error_at_the_program_after_the_one_that_was_found_leaves_that(
+    error: BaseException, failing: type[Failing]
+) -> None:
+    failing.when = failing_at(2, raising(error))
+    done = campaign(plan(programs=2), first=first_wrong())
+    [finding] = done.findings
+    assert isinstance(finding, Disagreement)
+    assert finding.original["id"] == f"seed-{first_wrong()}"
+    assert (done.verdict, done.ended) == ("disagreement", "interrupted")
+    told = str(error) if isinstance(error, Interrupted) else "ZeroDivisionError: a bug"
+    assert done.stopped == told
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_crew_that_falls_apart_while_a_program_is_made_smaller_leaves_it_as_it_was_found() -> None:
+    def submit(function: Callable[..., Any], *arguments: Any) -> Promise[Any]:
+        if function is worker.shrink_found:
+            raise BrokenProcessPool("a job was ended")
+        return executors._done(function, *arguments)
+
+    done = campaign(plan(programs=1), first=first_wrong(), crew=Crew(size=1, submit=submit))
+    [finding] = done.findings
+    assert finding.program == finding.original
+    assert done.stopped == "BrokenProcessPool: a job was ended"
+
+
 @pytest.mark.parametrize("error", [OSError("no more files"), ZeroDivisionError("a bug"), Interrupted(15)])
 def test_an_error_before_any_finding_is_raised(error: BaseException, failing: type[Failing]) -> None:
     failing.when = failing_at(2, raising(error))
@@ -120,18 +155,19 @@ def test_a_crew_that_falls_apart_takes_no_finding_with_it(submitted: int, *, lat
     assert done.stopped == "BrokenProcessPool: a job was ended"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("signum", SIGNALS)
+@pytest.mark.parametrize(
+    "signum", [signal.SIGINT, *(pytest.param(one, marks=pytest.mark.slow) for one in SIGNALS[1:])]
+)
 def test_a_signal_while_a_program_is_made_smaller_leaves_the_smallest_so_far(
     signum: signal.Signals, failing: type[Failing]
 ) -> None:
     failing.when_alone = failing_at(SMALLER, lambda: signal.raise_signal(signum))
-    settings = {"findings": 1, "programs": 80}
+    settings = {"findings": 1, "programs": 1}
     patient = Plan(
         profile="ai-sdk-6/stream", argv=plan().argv, limits=Limits(**settings), shrink_seconds=600.0
     )
     with interruptible():
-        done = campaign(patient, first=0)
+        done = campaign(patient, first=first_wrong())
     [finding] = done.findings
     assert isinstance(finding, Disagreement)
     assert size(finding.program, FAMILY) < size(finding.original, FAMILY)
@@ -147,6 +183,20 @@ def test_a_signal_is_known_of_within_its_block_only() -> None:
         assert str(arrived()) == "interrupted by SIGTERM"
     assert arrived() is None
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_outside_of_the_main_thread_signals_are_let_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    seen: list[Any] = []
+
+    def run() -> None:
+        with interruptible():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert seen == [before]
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:

@@ -29,8 +29,6 @@ from oracle import toy_versions
 from oracle.driver_commands import TESTS
 from oracle.toy_versions import FAMILY, FIRST, SECOND, ToyProfile, trace
 
-pytestmark = pytest.mark.slow
-
 Json = dict[str, Any]
 SEEDS = range(200)
 
@@ -163,6 +161,7 @@ def test_the_same_seeds_give_the_same_classes_and_equal_sides_give_none() -> Non
     assert (alike.differing, alike.classes) == (0, ())
 
 
+@pytest.mark.slow
 def test_several_processes_find_what_one_does() -> None:
     # Started anew, so a family that is made up here is not there.
     before, after = side("ai-sdk-6/generate"), side("ai-sdk-7/generate")
@@ -279,6 +278,7 @@ def test_empty_texts_become_marks_where_the_program_stays_one_and_shows_what_it_
 # ---------------------------------------------------------------- live sides
 
 
+@pytest.mark.slow
 def test_a_package_that_does_as_its_profile_says_is_explained_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = compare(side("sum@1"), live(monkeypatch, "sum@2"), range(40))
     assert {change.field for change in changes.classes} == {"doubles", "shouts", "forgets", None}
@@ -286,6 +286,7 @@ def test_a_package_that_does_as_its_profile_says_is_explained_by_it(monkeypatch:
     assert changes.unsupported == len(nines) > 0
 
 
+@pytest.mark.slow
 def test_a_package_that_does_otherwise_is_told_by_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = compare(side("sum@2"), live(monkeypatch, "late"), range(10))
     (change,) = changes.classes
@@ -294,9 +295,18 @@ def test_a_package_that_does_otherwise_is_told_by_the_place(monkeypatch: pytest.
     assert change.witnesses[0].fields == ()
 
 
+@pytest.mark.slow
 def test_a_profile_that_its_package_belies_explains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     changes = compare(side("sum@1"), live(monkeypatch, "late"), range(10))
     assert {change.field for change in changes.classes} == {None}
+
+
+def test_a_package_is_explained_by_its_profile_only_if_it_does_as_that_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for version, explained in (("sum@2", pair()), ("late", None)):
+        with Runner(side("sum@1")) as one, Runner(live(monkeypatch, version)) as other:
+            assert Both(one, other, FAMILY).pair(numbers(7)) == explained
 
 
 def test_a_difference_that_a_live_side_does_not_show_is_no_witness(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,6 +376,7 @@ def test_a_side_runs_programs_on_its_path_and_its_profile() -> None:
     assert generate.profile_for(generate.own(program)) == "ai-sdk-6/generate"
 
 
+@pytest.mark.slow
 def test_profiles_that_are_no_data_are_compared_by_place() -> None:
     changes = compare(side("immutable"), side("ai-sdk-6/generate"), range(2), patience=1)
     assert changes.differing > 0

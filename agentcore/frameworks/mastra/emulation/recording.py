@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 
@@ -306,7 +306,7 @@ def read_answer(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool,
             args = store.load(json.loads(json.dumps(part["input"])))
             first = seen.get(part["toolCallId"])
             if first is not None and fills and not fields(store, get(store, first, "args")):
-                made.fill(store, first, deep_copy(store, args))
+                made.fill(store, first, cast("Ref", deep_copy(store, args)))
             if first is None or not once:
                 call = _add_call(store, made, part, args)
                 seen.setdefault(part["toolCallId"], call)
