@@ -30,6 +30,7 @@ from agentcore.agent.models.base import (
     ResponseDone,
     check_event,
     check_response,
+    unfinished_stream,
 )
 from agentcore.agent.telemetry import Observer, ToolSpan
 from agentcore.agent.tools import Arguments, Tool, ToolContext
@@ -165,12 +166,7 @@ class ModelCall:
         if isinstance(end, BaseException):
             raise end
         if end is None:
-            raise ModelError(
-                "the stream ended without a whole answer",
-                retryable=True,
-                provider=self._model.provider,
-                model_id=self._model.model_id,
-            )
+            raise unfinished_stream(self._model)
         return end
 
     async def _taken(self, events: object, tell: _Listener) -> _End:

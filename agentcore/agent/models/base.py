@@ -54,6 +54,7 @@ __all__ = [
     "check_event",
     "check_response",
     "holds_history",
+    "unfinished_stream",
 ]
 
 _BODY_CHARACTERS: Final = 500
@@ -395,10 +396,21 @@ def _is_error(_: ModelError) -> bool:
     return True
 
 
+def unfinished_stream(model: LanguageModel) -> ModelError:
+    """The error of a stream that ended without the whole answer; another try may get it."""
+    return ModelError(
+        "the stream ended without a whole answer",
+        retryable=True,
+        provider=model.provider,
+        model_id=model.model_id,
+    )
+
+
 class FallbackModel:
     """Asks the first model, and where it fails with a ModelError the next one, at each call anew.
 
-    A stream of which something has been given is not begun again: its failure is that of the call. An
+    A stream of which something has been given is not begun again: its failure is that of the call. One that
+    ends without an event has failed. An
     agent's `max_retries` counts rounds through all models. `response_model` of a step's record says which
     one has answered, and each model is given its own `model_state`.
 
@@ -475,6 +487,8 @@ class FallbackModel:
                 try:
                     events = await stack.enter_async_context(model.stream(_for_model(request, model)))
                     first = await anext(events, None)
+                    if first is None:
+                        raise unfinished_stream(model)
                 except ModelError as error:
                     self._note(errors, error)
                     continue
@@ -490,10 +504,8 @@ class FallbackModel:
 
 
 async def _events(
-    first: ModelEvent | None, rest: AsyncIterator[ModelEvent], request: ModelRequest, model: LanguageModel
+    first: ModelEvent, rest: AsyncIterator[ModelEvent], request: ModelRequest, model: LanguageModel
 ) -> AsyncGenerator[ModelEvent, None]:
-    if first is None:
-        return
     yield _of_whole(first, request, model)
     async for event in rest:
         yield _of_whole(event, request, model)

@@ -123,12 +123,15 @@ class _Empty(ScriptedModel):
         yield events()
 
 
-async def test_a_stream_that_ends_before_its_first_event_is_no_answer_of_any_model() -> None:
-    one = _Empty([], model_id="one")
-    model = FallbackModel(one, answering("other", text()))
+async def test_a_stream_that_ends_before_its_first_event_has_failed() -> None:
+    one, other = _Empty([], model_id="one"), answering("other", text())
+    model = FallbackModel(one, other)
     assert model.provider == one.provider
-    with pytest.raises(AgentError, match=r"one\|other: the stream ended without a whole answer"):
-        await run_by("stream", Agent(model), "q")
+    result = await run_by("stream", Agent(model), "q")
+    assert result.steps[-1].response_model == "other"
+    with pytest.raises(AgentError, match="the stream ended without a whole answer") as failed:
+        await run_by("stream", Agent(FallbackModel(one, _Empty([], model_id="two"))), "q")
+    assert isinstance(failed.value.__cause__, ModelsFailedError)
 
 
 def stated(number: int, *content: Any) -> ModelResponse:
