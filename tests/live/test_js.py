@@ -195,7 +195,7 @@ def test_an_adapter_in_javascript_is_judged_from_python(root: Path, tmp_path: Pa
 
 def _options(root: Path, project: str = "ai-6") -> tuple[str, ...]:
     where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / project))
-    return (*where, "--examples", "12", "--json")
+    return (*where, "--examples", "6", "--json")
 
 
 def _check(root: Path, folder: Path, hook: str) -> tuple[Any, int]:

@@ -45,7 +45,7 @@ for (const [name, folder] of Object.entries(FRAMEWORKS)) {
   test(`${name}: each boundary has a pair of hooks`, () =>
     assert.deepEqual(Object.keys(boundaries).sort(), Object.keys(adapter.boundaries).sort()));
 
-  for (const [at, { polluting, clean, verdict: wanted = 'fault' }] of picked(Object.entries(boundaries), 2)) {
+  for (const [at, { polluting, clean, verdict: wanted = 'fault' }] of picked(Object.entries(boundaries), 1)) {
     test(`${name}: a polluting ${at} is a ${wanted}`, async () => {
       const { findings, verdict } = await judged(at, polluting);
       assert.equal(verdict, wanted);
