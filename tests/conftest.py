@@ -63,14 +63,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _beyond_samples(items: list[pytest.Item], seed: object) -> list[str]:
-    """Returns the cases that do not run: of a test marked `sample(n)` all but n, which the seed picks."""
-    cases: dict[tuple[str, int], list[str]] = defaultdict(list)
+    """Returns the cases that do not run: of a test marked `sample(n)` all but n, which the seed picks.
+
+    Of cases marked `sample(n, group)` these are n of each group.
+    """
+    cases: dict[tuple[Any, ...], list[str]] = defaultdict(list)
     for item in items:
         mark = item.get_closest_marker("sample")
         if mark is not None:
-            cases[item.nodeid.partition("[")[0], mark.args[0]].append(item.nodeid)
+            cases[mark.args[0], item.nodeid.partition("[")[0], *mark.args[1:]].append(item.nodeid)
     left: list[str] = []
-    for (_, size), names in cases.items():
+    for (size, *_), names in cases.items():
         # By their names, so that every process of a run picks the same.
         left += sorted(names, key=lambda name: zlib.crc32(f"{seed} {name}".encode()))[size:]
     return left

@@ -22,10 +22,11 @@ BY_HANDLE: Final = {("strands-py", at) for at in KNOWN["strands-py"].boundaries}
 BOUNDARIES: Final = [
     (name, at) for name, known in KNOWN.items() if known.language == "python" for at in known.boundaries
 ]
+# Of a sample each framework has one.
+OF_EACH: Final = [pytest.param(*each, marks=pytest.mark.sample(1, each[0])) for each in BOUNDARIES]
 
 
-@pytest.mark.sample(6)
-@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
+@pytest.mark.parametrize(("framework", "at"), OF_EACH)
 def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> None:
     report = checked(framework, f"{at}_pollutes", at)
     write = next((each for each in report["findings"] if each["kind"] == "write"), None)
@@ -39,7 +40,7 @@ def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> 
     assert write["conversation"]["turns"]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
 def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
     report = checked(framework, CLEAN.get((framework, at), f"{at}_clean"), at)
@@ -48,6 +49,7 @@ def test_a_clean_hook_is_clean(framework: str, at: str) -> None:
     assert report["conversations"]["calls"] > 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("framework", "at"),
     [
@@ -61,6 +63,7 @@ def test_a_hook_that_looks_at_texts_only_and_not_at_lists_of_parts_is_found(fram
     assert kinds(report) == ["write"], report["findings"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("framework", "hook", "at"),
     [
@@ -74,6 +77,7 @@ def test_an_edit_in_place_that_is_documented_is_clean(framework: str, hook: str,
     assert (report["verdict"], kinds(report)) == ("clean", []), report["findings"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("framework", "hook", "at"),
     [
@@ -88,6 +92,7 @@ def test_a_write_through_a_live_handle_is_found(framework: str, hook: str, at: s
     assert report["findings"][0]["place"].startswith("handle")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("framework", "hook", "at"),
     [
@@ -101,6 +106,7 @@ def test_a_write_to_what_the_framework_copies_deeply_is_a_note(framework: str, h
     assert report["exit"] == 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("framework", "at"),
     [
@@ -144,7 +150,7 @@ def mended(
     return checked(framework, "hook", at, file=file)
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("framework", "at"), MENDED)
 def test_isolate_makes_the_polluting_hook_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str
@@ -154,7 +160,7 @@ def test_isolate_makes_the_polluting_hook_pass(
     assert report["conversations"]["judged"] == report["conversations"]["run"]
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("framework", "at"), [each for each in MENDED if each != OWN])
 def test_strict_raises_where_the_polluting_hook_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, at: str

@@ -20,6 +20,7 @@ SUITE: Final = Path(__file__).parent / "comply.py"
 EXAMPLES: Final = os.environ.get("AGENTCORE_LIVE_EXAMPLES", "10")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("framework", ["agent-framework", "google-adk", "strands-py"])
 def test_the_adapter_passes_its_compliance_suite(framework: str) -> None:
     try:

@@ -65,6 +65,7 @@ def test_neighbouring_statements_differ_and_the_oldest_has_no_edge(framework: st
 
 
 @pytest.mark.live
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("framework", "at"), SAMPLE.items())
 def test_a_boundary_of_the_newest_release_is_as_published(
     framework: str, at: str, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory

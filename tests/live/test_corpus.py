@@ -55,12 +55,14 @@ def test_each_hook_of_the_corpus_has_its_verdict(framework: str) -> None:
         assert [each for each in found if not each["right"]] == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("framework", RELEASES)
 def test_each_hook_of_the_documentation_has_its_verdict(framework: str) -> None:
     found = judged(framework, CORPUS / f"{framework.replace('-', '_')}_documented.py", "plain", 2)
     assert [each for each in found if not each["right"]] == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("framework", RELEASES)
 def test_isolate_makes_each_hook_pass_and_strict_stops_it_in_its_file(framework: str) -> None:
     for kind in ("corpus", "documented"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from live.packages import checked, kinds
@@ -9,23 +11,27 @@ from live.packages import checked, kinds
 pytestmark = pytest.mark.live
 
 
+# Of each kind one.
+FINDINGS: Final = [
+    ("returns_own_and_edits_later", "write"),
+    ("writes_after_return", "write"),
+    ("writes_through_context", "write"),
+    ("reminder", "accumulates"),
+    ("cuts_pairs", "cuts-pair"),
+    ("loses_request", "loses-request"),
+    ("raises_late", "raises"),
+    ("draws_secretly", "undetermined"),
+]
+
+
 @pytest.mark.parametrize(
-    ("hook", "wanted"),
-    [
-        ("returns_own_and_edits_later", "write"),
-        ("writes_after_return", "write"),
-        ("writes_through_context", "write"),
-        ("reminder", "accumulates"),
-        ("cuts_pairs", "cuts-pair"),
-        ("loses_request", "loses-request"),
-        ("raises_late", "raises"),
-        ("draws_secretly", "undetermined"),
-    ],
+    ("hook", "wanted"), [pytest.param(*each, marks=pytest.mark.sample(1, each[1])) for each in FINDINGS]
 )
 def test_a_history_processor_has_its_finding(hook: str, wanted: str) -> None:
     assert wanted in kinds(checked("pydantic-ai", hook, "history_processor"))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "hook", ["reminder_once", "writes_and_restores", "history_processor_with_context_clean", "stateful"]
 )
@@ -35,7 +41,9 @@ def test_a_history_processor_is_silent(hook: str) -> None:
 
 
 def test_a_list_that_a_tool_returned_is_written_at_a_later_call() -> None:
-    report = checked("pydantic-ai", "after_tool_execute_later", "after_tool_execute", examples=30)
+    report = checked(
+        "pydantic-ai", "after_tool_execute_later", "after_tool_execute", examples=30, processes=1
+    )
     found = [each for each in report["findings"] if each["kind"] == "write"]
     assert found
     assert {"next-prompt", "result"} <= {holder for each in found for holder in each["seen"]}

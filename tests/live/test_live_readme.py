@@ -49,7 +49,7 @@ def test_the_hook_that_is_right_in_both_versions_is_judged_clean(
 ) -> None:
     file = tmp_path / "prepareStep.ts"
     file.write_text(block("ts"), encoding="utf-8")
-    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / project))
+    where = ("--in", "ai", "--at", "prepareStep", "--project", str(root / project), "--examples", "20")
     lines = printed(tmp_path, f"{file.name}#prepareStep", *where, code=0)
     assert lines[-1] == "clean: no difference between the hook and its returned values alone"
 

@@ -107,6 +107,7 @@ def test_strict_raises_in_a_generator() -> None:
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("framework", "at"), STREAMED)
 def test_hooks_are_told_apart_where_the_model_streams(framework: str, at: str) -> None:
     polluting = checked(framework, f"{at}_pollutes", at, path="stream", examples=8)
@@ -116,6 +117,7 @@ def test_hooks_are_told_apart_where_the_model_streams(framework: str, at: str) -
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("hook", ["node_yields", "node_yields_async"])
 def test_a_node_may_be_a_generator(hook: str) -> None:
     assert "write" in kinds(checked("langchain", f"{hook}_pollutes", "langgraph_node", examples=6))
@@ -124,6 +126,7 @@ def test_a_node_may_be_a_generator(hook: str) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("framework", "at"), STREAMED)
 def test_a_generator_that_the_framework_never_runs_is_not_judged(
     tmp_path: Path, framework: str, at: str

@@ -52,6 +52,7 @@ def test_a_faulty_hook_is_found_in_a_hundred_conversations(
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("hook", CLEAN)
 def test_a_clean_hook_is_let_alone(hook: Hook) -> None:
     check_hook(hook, texts=["secret"], examples=CONVERSATIONS)

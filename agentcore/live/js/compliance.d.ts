@@ -8,5 +8,5 @@ export interface Check {
 /** Runs the compliance suite on an adapter: 0 what it says, 1 it repeats itself, 2 it hides nothing. */
 export function compliance(
   adapter: object,
-  options?: { sdk?: object; version?: string; without?: Record<string, string> },
+  options?: { sdk?: object; version?: string; examples?: number; without?: Record<string, string> },
 ): Promise<{ level: number; checks: Check[] }>;

@@ -5,19 +5,20 @@ import { sampleOf } from './src/collect.js';
 import { differ, Judge } from './src/judge.js';
 import { install, uninstall } from './src/seeded.js';
 
-const EXAMPLES = 25;
-
 /**
  * Runs the suite; resolves to `{level, checks}`, where each check is `{level, name, why}` and `why` is undefined if it passed, else what to fill in.
  * @param {object} adapter
- * @param {{sdk?: object, version?: string, without?: Record<string, string>}} [options] `without` maps names of checks that do not apply to
- *   reasons; one that passes all the same is a failure.
+ * @param {{sdk?: object, version?: string, examples?: number, without?: Record<string, string>}} [options] `examples` is how many conversations
+ *   each check runs; `without` maps names of checks that do not apply to reasons; one that passes all the same is a failure.
  */
-export async function compliance(adapter, { sdk = {}, version = adapter.version, without = {} } = {}) {
+export async function compliance(
+  adapter,
+  { sdk = {}, version = adapter.version, examples = 25, without = {} } = {},
+) {
   const checks = [];
   install();
   try {
-    for (const { level, name, run } of suite({ adapter, sdk, version }))
+    for (const { level, name, run } of suite({ adapter, sdk, version, examples }))
       checks.push({ level, name, why: expected(name, await failure(run), without) });
   } finally {
     uninstall();
@@ -87,7 +88,7 @@ const judgeOf = ({ adapter, sdk, version }, at, load) =>
 
 async function alike(about, at) {
   const judge = judgeOf(about, at, passive(about.adapter.boundaries[at]));
-  for (let index = 0; index < EXAMPLES; index++) {
+  for (let index = 0; index < about.examples; index++) {
     const [one, other] = [
       await judge.run(sample(about.adapter, at, index), 'none'),
       await judge.run(sample(about.adapter, at, index), 'none'),
@@ -115,7 +116,7 @@ async function recorded(about, at) {
 async function silent(about, at, hook) {
   const judge = judgeOf(about, at, hook);
   let calls = 0;
-  for (let index = 0; index < EXAMPLES; index++) {
+  for (let index = 0; index < about.examples; index++) {
     const { signals, live } = await judge.judge(sample(about.adapter, at, index));
     calls += live.calls.length;
     if (signals.length > 0)
@@ -128,7 +129,7 @@ async function silent(about, at, hook) {
 
 async function found(about, at, hook) {
   const judge = judgeOf(about, at, hook);
-  for (let index = 0; index < EXAMPLES; index++) {
+  for (let index = 0; index < about.examples; index++) {
     const { signals } = await judge.judge(sample(about.adapter, at, index));
     if (signals.some(({ kind }) => ['write', 'harmless-write', 'not-isolated'].includes(kind)))
       return undefined;

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after } from 'node:test';
-import { packageFile, project } from './setup.js';
+import { packageFile, project, TOY } from './setup.js';
 
 const bin = packageFile('bin/check-hook.js');
 const folder = mkdtempSync(join(tmpdir(), 'check-hook-'));
@@ -36,12 +36,15 @@ function run(...argv) {
   return { status, stdout, stderr };
 }
 
-const check = (hook, ...more) => run(hook, '--in', 'ai', '--at', 'prepareStep', '--examples', '12', ...more);
-const json = (hook, ...more) => {
-  const done = check(hook, '--json', ...more);
-  assert.equal(done.stderr, '');
-  return { ...JSON.parse(done.stdout), status: done.status };
+const check = (hook, ...more) => run(hook, '--in', 'ai', '--at', 'prepareStep', '--examples', '6', ...more);
+const parsed = ({ status, stdout, stderr }) => {
+  assert.equal(stderr, '');
+  return { ...JSON.parse(stdout), status };
 };
+const json = (hook, ...more) => parsed(check(hook, '--json', ...more));
+// What is alike in all frameworks: a loop that needs no package starts in a third of the time.
+const checkToy = (hook, ...more) => run(hook, ...TOY, '--examples', '12', ...more);
+const toy = (hook, ...more) => parsed(checkToy(hook, '--json', ...more));
 
 const POLLUTING = file(
   'src/polluting.ts',
@@ -62,6 +65,10 @@ file(
   `export function mark(message: any, note: string): void {\n  message.providerOptions = { app: { note } };\n}\n`,
 );
 file('src/prompt.txt', 'seen');
+const WRITING = file(
+  'writing.mjs',
+  "export function beforeModel({ messages }) {\n  messages[0].note = 'x';\n}\n",
+);
 const CLEAN = file('clean.cjs', 'exports.prepareStep = ({ messages }) => ({ messages: [...messages] });');
 
 test('a fault is exit 1, with the line in the TypeScript that the hook imports', () => {
@@ -95,17 +102,17 @@ test('wrong usage is exit 2 and says what is wrong', () => {
 });
 test('not judged is exit 3 with the reason and what to do', () => {
   for (const [hook, reason, said] of [
-    [`${CLEAN}#another`, 'no-hook', /it exports .*prepareStep/],
-    [`${file('broken.ts', 'export const prepareStep = (')}#prepareStep`, 'not-loadable', /broken\.ts:1/],
-    [`${file('throws.mjs', 'throw new Error("no key")')}#prepareStep`, 'not-loadable', /no key/],
-    [`${file('value.mjs', 'export const prepareStep = 5')}#prepareStep`, 'no-hook', /--factory/],
+    [`${WRITING}#another`, 'no-hook', /it exports .*beforeModel/],
+    [`${file('broken.ts', 'export const beforeModel = (')}#beforeModel`, 'not-loadable', /broken\.ts:1/],
+    [`${file('throws.mjs', 'throw new Error("no key")')}#beforeModel`, 'not-loadable', /no key/],
+    [`${file('value.mjs', 'export const beforeModel = 5')}#beforeModel`, 'no-hook', /--factory/],
     [
       `${file('maker.mjs', 'export const make = () => ({ messages }) => void messages.pop()')}#make`,
       'no-hook',
       /--factory/,
     ],
   ]) {
-    const report = json(hook);
+    const report = toy(hook);
     assert.deepEqual(
       [report.status, report.verdict, report.not_judged?.reason],
       [3, null, reason],
@@ -134,23 +141,23 @@ test('hooks come as exports, defaults, members, classes, objects and from factor
     `
 const hook = ({ messages }) => { messages[0].note = 'x'; };
 export default hook;
-export const settings = { prepareStep: hook };
+export const settings = { beforeModel: hook };
 export const make = () => hook;
-export const makeObject = async () => ({ prepareStep: hook });
-export class Hook { prepareStep(options) { return this.run(options); } run(options) { return hook(options); } }
+export const makeObject = async () => ({ beforeModel: hook });
+export class Hook { beforeModel(options) { return this.run(options); } run(options) { return hook(options); } }
 `,
   );
   for (const [name, ...more] of [
     ['default'],
     ['settings'],
-    ['settings.prepareStep'],
+    ['settings.beforeModel'],
     ['make', '--factory'],
     ['makeObject', '--factory'],
     ['Hook'],
   ]) {
-    assert.equal(json(`${forms}#${name}`, ...more).verdict, 'fault', name);
+    assert.equal(toy(`${forms}#${name}`, ...more).verdict, 'fault', name);
   }
-  assert.equal(json(forms).verdict, 'fault');
+  assert.equal(toy(forms).verdict, 'fault');
 });
 test('--kinds counts only these, and --fail-on note makes notes fail', () => {
   const noted = file(
@@ -165,10 +172,10 @@ test('--kinds counts only these, and --fail-on note makes notes fail', () => {
 test('--texts and --from give what the hook reacts to', () => {
   const reacts = file(
     'reacts.mjs',
-    'export const prepareStep = ({ messages }) => { for (const m of messages) if (JSON.stringify(m.content).includes("XYZZY")) m.seen = true; };',
+    'const hook = ({ messages }) => { for (const m of messages) if (JSON.stringify(m.content).includes("XYZZY")) m.seen = true; }; export { hook as prepareStep, hook as beforeModel };',
   );
-  assert.equal(json(`${reacts}#prepareStep`).verdict, 'clean');
-  assert.equal(json(`${reacts}#prepareStep`, '--texts', 'the word XYZZY').verdict, 'fault');
+  assert.equal(toy(`${reacts}#beforeModel`).verdict, 'clean');
+  assert.equal(toy(`${reacts}#beforeModel`, '--texts', 'the word XYZZY').verdict, 'fault');
   file(
     'recorded.json',
     JSON.stringify([
@@ -204,11 +211,11 @@ test('--texts and --from give what the hook reacts to', () => {
       ],
     }),
   );
-  assert.equal(json(`${reacts}#prepareStep`, '--from', 'talk.json').verdict, 'fault');
-  assert.equal(check(`${reacts}#prepareStep`, '--from', 'package.json').status, 2);
+  assert.equal(toy(`${reacts}#beforeModel`, '--from', 'talk.json').verdict, 'fault');
+  assert.equal(checkToy(`${reacts}#beforeModel`, '--from', 'package.json').status, 2);
 });
 test('the same seed gives the same report', () => {
-  const [one, other] = [1, 2].map(() => json(`${POLLUTING}#prepareStep`, '--seed', '40'));
+  const [one, other] = [1, 2].map(() => toy(`${WRITING}#beforeModel`, '--seed', '40'));
   assert.deepEqual(one.conversations, other.conversations);
   assert.deepEqual(one.findings[0].counts, other.findings[0].counts);
   assert.equal(one.seed, 40);
@@ -239,13 +246,13 @@ test('a suppression holds for its releases, with a reason; unused ones are repor
   }
 });
 test('JUnit and SARIF say the same as JSON', () => {
-  const junit = check(`${POLLUTING}#prepareStep`, '--junit');
+  const junit = checkToy(`${WRITING}#beforeModel`, '--junit');
   assert.equal(junit.status, 1);
   assert.match(
     junit.stdout,
     /<testsuite name="check-hook" tests="1" failures="1" errors="0">[^]*type="write"/,
   );
-  const sarif = JSON.parse(check(`${POLLUTING}#prepareStep`, '--sarif').stdout);
+  const sarif = JSON.parse(checkToy(`${WRITING}#beforeModel`, '--sarif').stdout);
   const [result] = sarif.runs[0].results;
   assert.deepEqual(
     [result.ruleId, result.level, result.locations[0].physicalLocation.region.startLine],
@@ -306,22 +313,14 @@ test("an adapter of one's own is named by its file", () => {
     'own.ts',
     'export class Hook { beforeModel({ messages }: any) { messages.push({ role: "user", content: [] }); } }',
   );
-  const own = run(
-    `${hook}#Hook`,
-    '--in',
-    `${packageFile('adapters/skeleton.js')}:adapter`,
-    '--at',
-    'beforeModel',
-    '--json',
-  );
+  const own = run(`${hook}#Hook`, ...TOY, '--json');
   assert.deepEqual([own.status, JSON.parse(own.stdout).findings[0].kind], [1, 'write']);
   assert.ok(!existsSync(join(folder, 'x.txt')));
 });
 
 test('many conversations are judged in two processes, and their reports are one', () => {
   const check100 = (...more) => {
-    const where = ['--in', 'ai', '--at', 'prepareStep', '--json'];
-    const { stdout } = run(`${POLLUTING}#prepareStep`, ...where, ...more);
+    const { stdout } = run(`${WRITING}#beforeModel`, ...TOY, '--json', ...more);
     return JSON.parse(stdout);
   };
   const whole = check100('--examples', '100');
