@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentcore.kit.families import family_of
 from cli.commands import lines_of, run
 
 
@@ -53,6 +54,23 @@ def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> Non
     traced = trace("ai-sdk-7/stream", program)
     content = traced["steps"][0]["onStepFinish"]["content"]
     assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ["c1", "c2", "c3"]
+
+
+def test_the_text_of_an_error_without_a_message_is_a_text_like_any_other() -> None:
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "look", "input": {}}
+    program = {
+        "id": "a",
+        "path": "generate",
+        "messages": [{"role": "user", "content": "y"}],
+        "tools": {"look": {"error": ""}},
+        "script": [[call]],
+    }
+    traced = family_of("ai-sdk-7/generate").trace(program, "ai-sdk-7/generate")
+    messages = traced["steps"][0]["onStepFinish"]["messages"]
+    output = messages[1]["content"][0]["output"]
+    # As JSON has it: not of a class of the emulation's own, which a comparison in memory takes for a difference.
+    assert output == {"type": "error-text", "value": "Error"}
+    assert type(output["value"]) is str
 
 
 MASTRA = ("mastra@1.71.0", "mastra@1.0.4")
