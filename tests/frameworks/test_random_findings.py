@@ -68,7 +68,7 @@ def test_the_text_of_an_error_without_a_message_is_a_text_like_any_other() -> No
     traced = family_of("ai-sdk-7/generate").trace(program, "ai-sdk-7/generate")
     messages = traced["steps"][0]["onStepFinish"]["messages"]
     output = messages[1]["content"][0]["output"]
-    # As JSON has it: not of a class of the emulation's own, which a comparison in memory takes for a difference.
+    # Not of a class of the emulation: a comparison in memory would find a difference.
     assert output == {"type": "error-text", "value": "Error"}
     assert type(output["value"]) is str
 
@@ -271,3 +271,54 @@ def test_arguments_that_a_call_takes_from_the_next_of_its_id_are_its_own(own: in
     arguments = [part["toolInvocation"]["args"] for part in seen if part["type"] == "tool-invocation"]
     assert arguments[own] == {"a": {"b": "y"}}
     assert arguments[other] == {"a": {"b": 1}}
+
+
+SIX = ("ai-sdk-6/generate", "ai-sdk-6/stream", "ai-sdk-6.0.326/generate", "ai-sdk-6.0.326/stream")
+SEVEN = ("ai-sdk-7/generate", "ai-sdk-7/stream")
+
+
+def answered(profile: str, *, call_id: str, approval_id: str = "a1", **answer: Any) -> Any:
+    """The trace of a call whose history ends with an answer to a request about a call."""
+    call = {"type": "tool-call", "toolCallId": call_id, "toolName": "look", "input": {}}
+    asked = {"type": "tool-approval-request", "approvalId": "a1", "toolCallId": call_id}
+    given = {"type": "tool-approval-response", "approvalId": approval_id, "approved": False, **answer}
+    history = [{"role": "assistant", "content": [call, asked]}, {"role": "tool", "content": [given]}]
+    path = profile.rpartition("/")[2]
+    return trace(profile, {"id": "a", "path": path, "messages": history, "script": []})
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+@pytest.mark.parametrize("call_id", ["constructor", "toString", "__proto__"])
+def test_a_call_whose_id_each_object_inherits_counts_as_answered(profile: str, call_id: str) -> None:
+    messages = answered(profile, call_id=call_id)["steps"][0]["prepareStep"]["messages"]
+    added = [part["type"] for message in messages[2:] for part in message["content"]]
+    assert added == ([] if profile in SIX else ["tool-result"])
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_a_request_whose_id_each_object_inherits_is_found_and_is_about_no_call(profile: str) -> None:
+    error = answered(profile, call_id="c1", approval_id="valueOf")["error"]
+    wrong = "ToolCallNotFoundForApproval" if profile in SIX else "InvalidToolApproval"
+    assert error["name"] == f"AI_{wrong}Error"
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_what_is_found_of_no_request_is_about_the_call_named_undefined(profile: str) -> None:
+    traced = answered(profile, call_id="undefined", approval_id="valueOf")
+    if profile in SEVEN:
+        assert traced["error"]["name"] == "AI_InvalidToolApprovalError"
+        return
+    (denied,) = traced["steps"][0]["prepareStep"]["messages"][2]["content"]
+    assert denied["toolCallId"] == "undefined"
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_a_result_whose_messages_are_null_is_kept_itself(profile: str) -> None:
+    hooks = {
+        "prepareStep": [[{"return": {"messages": None}, "keep": "k"}]],
+        "onStepFinish": [[{"set": ["$k", "a"], "to": "y"}]],
+    }
+    path = profile.rpartition("/")[2]
+    messages = [{"role": "user", "content": "y"}]
+    program = {"id": "a", "path": path, "messages": messages, "script": [], "hooks": hooks}
+    assert "opErrors" not in trace(profile, program)
