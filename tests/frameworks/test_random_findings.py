@@ -322,3 +322,135 @@ def test_a_result_whose_messages_are_null_is_kept_itself(profile: str) -> None:
     messages = [{"role": "user", "content": "y"}]
     program = {"id": "a", "path": path, "messages": messages, "script": [], "hooks": hooks}
     assert "opErrors" not in trace(profile, program)
+
+
+def _called(call_id: str, name: str = "save") -> dict[str, Any]:
+    return {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": {}}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("call_id", ["constructor", "__proto__"])
+def test_what_is_no_stream_breaks_off_at_a_call_whose_id_each_object_inherits(
+    profile: str, call_id: str
+) -> None:
+    answer = [_called("c"), _called(call_id), {"type": "text", "text": "y"}]
+    program = {"id": "a", "tools": {"save": {"output": {}}}, "script": [answer], "prepareStep": {}}
+    broken = trace(profile, program)
+    assert broken["events"] == ["prepareStep@0", "model:base", "tool:save"]
+    assert broken["error"]["name"] == "TypeError"
+    whole = trace(profile, {**program, "path": "stream"})
+    assert whole["events"][:4] == ["prepareStep@0", "model:base", "tool:save", "tool:save"]
+    assert whole["error"] is None
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_call_that_is_broken_off_leads_to_the_next_model(profile: str) -> None:
+    program = {"id": "a", "script": [[_called("valueOf")]], "fallbackModels": ["z"]}
+    assert [call["model"] for call in trace(profile, program)["model"]] == ["base", "z"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("retries", ["y", True, {}, -1])
+def test_no_model_is_called_with_retries_that_are_no_number_from_0_on(profile: str, retries: Any) -> None:
+    traced = step_of(profile, {"op": "set", "on": "modelSettings", "at": ["maxRetries"], "value": retries})
+    assert traced["model"] == []
+    assert traced["error"]["name"] == "TypeError"
+    if profile == "mastra@1.71.0":
+        (error,) = traced["list"][1]["message"]["content"]["parts"]
+        kind = "non-negative number" if retries == -1 else "number or Infinity"
+        assert error["error"]["message"] == f"Expected `retries` to be a {kind}."
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_retries_with_a_fraction_end_without_the_error_of_the_model(profile: str) -> None:
+    sets = {"op": "set", "on": "modelSettings", "at": ["maxRetries"], "value": 0.5}
+    traced = step_of(profile, sets, script=[[{"type": "throw", "message": "y"}]])
+    assert len(traced["model"]) == 1
+    assert traced["error"]["message"] == "Retry attempts exhausted without throwing an error."
+
+
+@pytest.mark.parametrize("timeout", ["y", 5000, None, [], {"stepMs": -1}, {"totalMs": True}])
+def test_a_timeout_of_model_calls_is_checked_or_is_a_setting_like_others(timeout: Any) -> None:
+    program = {"id": "a", "modelSettings": {"timeout": timeout}, "prepareStep": {}}
+    old = trace("mastra@1.0.4", program)
+    assert old["model"][0]["settings"] == {"timeout": timeout, "temperature": 0}
+    new = trace("mastra@1.71.0", program)
+    assert new["error"]["domain"] == "AGENT"
+    assert new["events"] == []
+    returns = {"op": "return", "modelSettings": {"timeout": timeout}}
+    late = trace("mastra@1.71.0", {"id": "a", "path": "stream", "prepareStep": {"0": [returns]}})
+    assert late["events"] == ["prepareStep@0"]
+    assert late["chunks"] == ["start", "error"]
+
+
+def test_a_timeout_that_can_be_is_not_sent() -> None:
+    settings = {"timeout": {"stepMs": 90_000, "x": 0}, "temperature": 1}
+    traced = trace("mastra@1.71.0", {"id": "a", "modelSettings": settings})
+    assert traced["model"][0]["settings"] == {"temperature": 1}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_processor_sees_what_the_package_adds_to_tools_and_models(profile: str) -> None:
+    looks = [
+        {"op": "observe", "on": "tools", "as": "tools"},
+        {"op": "observe", "on": "model", "at": ["supportedUrls"], "as": "urls"},
+    ]
+    traced = step_of(profile, *looks, tools={"save": {"output": {}}})
+    tools, urls = (seen["value"] for seen in traced["observations"])
+    assert urls == {}
+    assert tools["save"] == {
+        "type": "function",
+        "id": "save",
+        "description": "save",
+        "execute": "<function>",
+        "requireApproval": False,
+        "hasSuspendSchema": False,
+        "parameters": {
+            "jsonSchema": {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "type": "object",
+                "properties": {},
+                "additionalProperties": True,
+            },
+            "validate": "<function>",
+        },
+    }
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize(
+    ("at", "value", "named"),
+    [
+        (["save"], "y", "a tool that is no object"),
+        (["save"], 0, "a tool that is no object"),
+        (["save", "type"], "y", "the type or schema"),
+        (["save", "inputSchema"], {"type": "string"}, "the type or schema"),
+        (["save", "parameters"], {"jsonSchema": {}}, "the type or schema"),
+        (["save", "requireApproval"], True, "requireApproval"),
+    ],
+)
+def test_a_tool_that_is_none_any_more_is_told_as_not_emulated(
+    profile: str, at: list[str], value: Any, named: str
+) -> None:
+    writes = {"op": "set", "on": "tools", "at": at, "value": value}
+    traced = step_of(profile, writes, tools={"save": {"output": {}}}, script=[[_called("c")]])
+    assert named in traced["unsupported"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_list_that_a_processor_takes_from_the_next_one_is_told_as_not_emulated(profile: str) -> None:
+    clears = {"op": "return", "undefined": ["messageList"]}
+    first = {"id": "p1", "where": "ctor", "steps": {"0": [clears]}}
+    last = {"id": "p2", "where": "ctor", "steps": {}}
+    assert "messageList" in trace(profile, {"id": "a", "processors": [first, last]})["unsupported"]
+    assert trace(profile, {"id": "a", "processors": [last, first]})["error"] is None
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_the_schema_of_a_returned_tool_is_told_as_not_emulated(profile: str) -> None:
+    program = {
+        "id": "a",
+        "processors": [{"id": "p", "steps": {"0": [{"op": "return", "tools": {"look": {"output": {}}}}]}}],
+        "prepareStep": {"0": [{"op": "observe", "on": "tools", "as": "tools"}]},
+    }
+    assert "schema of a tool" in trace(profile, program)["unsupported"]
