@@ -454,3 +454,29 @@ def test_the_schema_of_a_returned_tool_is_told_as_not_emulated(profile: str) -> 
         "prepareStep": {"0": [{"op": "observe", "on": "tools", "as": "tools"}]},
     }
     assert "schema of a tool" in trace(profile, program)["unsupported"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("path", ["generate", "stream"])
+def test_a_model_without_a_key_ends_the_run_though_there_are_others(profile: str, path: str) -> None:
+    returns = {"op": "return", "model": {"router": "openai/gpt"}}
+    traced = step_of(profile, returns, path=path, fallbackModels=["z"], maxRetries=1)
+    assert traced["events"] == ["prepareStep@0"]
+    assert traced["error"]["message"].startswith("Could not find API key process.env.OPENAI_API_KEY")
+
+
+def test_what_failed_first_is_told_whatever_ends_the_run_after_it() -> None:
+    answer = [_called("c", "look"), _called("constructor", "look")]
+    for ends in ({"op": "abort", "reason": "z"}, {"op": "returnArgs", "fields": ["messages", "messageList"]}):
+        traced = trace("mastra@1.71.0", {"id": "a", "script": [answer], "prepareStep": {"1": [ends]}})
+        assert traced["events"] == ["prepareStep@0", "model:base", "prepareStep@1"]
+        assert traced["error"]["name"] == "TypeError"
+        assert traced["final"] is None
+
+
+def test_a_time_that_is_observed_alone_is_told_as_not_emulated() -> None:
+    place = [0, "content", "parts", 0]
+    alone = step_of("mastra@1.71.0", {"op": "observe", "at": [*place, "createdAt"], "as": "time"})
+    assert "a time as a number" in alone["unsupported"]
+    inside = step_of("mastra@1.71.0", {"op": "observe", "at": place, "as": "part"})
+    assert inside["observations"][0]["value"] == {"type": "text", "text": "hi", "createdAt": "<date>"}

@@ -20,7 +20,7 @@ from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
 from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
-from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
+from agentcore.frameworks.mastra.emulation.tools import Fallback, Models, NoKeyError
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
@@ -132,8 +132,6 @@ class MastraLoop:
         self._chunk("start")
         try:
             self._loop()
-            if self.failed is not None:
-                self.outcome.error = CallerError.of(self.failed)
         except TripWire as wire:
             self._tripped(wire)
         except ModelCallError as failed:
@@ -142,6 +140,8 @@ class MastraLoop:
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._chunk("error")
             self.outcome.error = CallerError.through_json(error)
+        if self.failed is not None:
+            self.outcome.error = CallerError.of(self.failed)
 
     def held(self) -> Mapping[str, Value]:
         """Returns the slot that each holder holds at this moment, by the holder's name."""
@@ -370,7 +370,10 @@ class MastraLoop:
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
         early = self._run_early(current, answered)
-        failed = failed or answered.error or self.recorder.add_message(answered, own_id, current["model"])
+        if answered.broken_off:
+            failed = failed or answered.error
+        else:
+            failed = failed or self.recorder.add_message(answered, own_id, current["model"])
         if failed is not None and not is_last:
             self._carry_over(early)
             raise failed
@@ -391,7 +394,7 @@ class MastraLoop:
         try:
             parts = self._call_again(model, options, or_else(retries, self.profile.model_retries))
         except Exception as error:
-            if not is_last:
+            if not is_last and not isinstance(error, NoKeyError):
                 raise
             return Answered(error=error)
         once = self.settings.streams and self.profile.streams_call_once
@@ -437,8 +440,8 @@ class MastraLoop:
             self._snapshot("prompt", prompt=options)
             try:
                 return self.models.call_model(model, options)
-            except Exception:
-                if attempt == retries:
+            except Exception as error:
+                if attempt == retries or isinstance(error, NoKeyError):
                     raise
             attempt += 1
         raise PackageError("Error", "Retry attempts exhausted without throwing an error.")

@@ -15,7 +15,6 @@ from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
 from agentcore.frameworks.mastra.emulation.tools import INHERITED, Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
-from agentcore.heap.copying import deep_copy
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get
 from agentcore.kit.emulate import StepCell
@@ -317,7 +316,8 @@ def read_answer(
             args = store.load(json.loads(json.dumps(part["input"])))
             first = seen.get(part["toolCallId"])
             if first is not None and fills and not fields(store, get(store, first, "args")):
-                made.fill(store, first, deep_copy(store, args))
+                # Read anew: no two calls share their arguments.
+                made.fill(store, first, store.load(json.loads(json.dumps(part["input"]))))
             if first is None or not once:
                 call = _add_call(store, made, part, args)
                 seen.setdefault(part["toolCallId"], call)

@@ -146,7 +146,7 @@ def check_whole(desk: Desk, tools: Value) -> None:
 def _is_whole(store: Store, tool: Ref) -> bool:
     own = {} if is_array(store, tool) else fields(store, tool)
     if "execute" not in own:
-        return True
+        return "type" not in own or own["type"] == _TYPE
     if "type" not in own:
         schema = own.get("inputSchema")
         return isinstance(schema, Ref) and isinstance(store.cells[schema.address], SchemaCell)
@@ -339,6 +339,10 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
 _PROVIDER: Final = "scripted"
 
 
+class NoKeyError(PackageError):
+    """A model of the router's has no key: it answers with this error, and no other model is asked."""
+
+
 @attrs.frozen
 class Fallback:
     """One of an agent's models, with how often a failed call of it is made again."""
@@ -408,12 +412,12 @@ class Models:
 
         Raises:
             Exception: what the model raises.
-            PackageError: from a model of the router's, which has no key.
+            NoKeyError: from a model of the router's, which has no key.
         """
         known = self.known[model.address]
         if isinstance(known, Router):
             key = f"process.env.{known.name.partition('/')[0].upper()}_API_KEY"
-            raise PackageError("Error", f"Could not find API key {key} for model id {known.name}")
+            raise NoKeyError("Error", f"Could not find API key {key} for model id {known.name}")
         with self.desk.acting("model"):
             parts = answer_parts(self.desk, known.answer(self.desk.hand(options, ("model",))))
             for index, part in enumerate(parts):
