@@ -248,7 +248,9 @@ def _nested(above: tuple[int, ...], ref: Ref) -> tuple[int, ...]:
 
 def _error_line(store: Store, cell: ErrorCell) -> str:
     name, message = text(store, cell.get("name", "Error")), text(store, cell.get("message", ""))
-    return f"{name}: {message}" if name and message else name or message
+    if not message:
+        return str(name) if type(name) is Inherited else name  # a text of its own, of no error any more
+    return f"{name}: {message}" if name else message
 
 
 _FIXED_FROM: Final = 1e-6

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agentcore.kit.families import family_of
 from cli.commands import lines_of, run
 
 
@@ -53,6 +54,23 @@ def test_a_call_that_has_to_wait_for_others_takes_its_time_from_then_on() -> Non
     traced = trace("ai-sdk-7/stream", program)
     content = traced["steps"][0]["onStepFinish"]["content"]
     assert [part["toolCallId"] for part in content if part["type"] == "tool-result"] == ["c1", "c2", "c3"]
+
+
+def test_the_text_of_an_error_without_a_message_is_a_text_like_any_other() -> None:
+    call = {"type": "tool-call", "toolCallId": "c", "toolName": "look", "input": {}}
+    program = {
+        "id": "a",
+        "path": "generate",
+        "messages": [{"role": "user", "content": "y"}],
+        "tools": {"look": {"error": ""}},
+        "script": [[call]],
+    }
+    traced = family_of("ai-sdk-7/generate").trace(program, "ai-sdk-7/generate")
+    messages = traced["steps"][0]["onStepFinish"]["messages"]
+    output = messages[1]["content"][0]["output"]
+    # Not of a class of the emulation: a comparison in memory would find a difference.
+    assert output == {"type": "error-text", "value": "Error"}
+    assert type(output["value"]) is str
 
 
 def test_a_clone_of_a_pattern_has_nothing_that_a_hook_put_there() -> None:
@@ -291,3 +309,212 @@ def test_arguments_that_a_call_takes_from_the_next_of_its_id_are_its_own(own: in
     arguments = [part["toolInvocation"]["args"] for part in seen if part["type"] == "tool-invocation"]
     assert arguments[own] == {"a": {"b": "y"}}
     assert arguments[other] == {"a": {"b": 1}}
+
+
+SIX = ("ai-sdk-6/generate", "ai-sdk-6/stream", "ai-sdk-6.0.326/generate", "ai-sdk-6.0.326/stream")
+SEVEN = ("ai-sdk-7/generate", "ai-sdk-7/stream")
+
+
+def answered(profile: str, *, call_id: str, approval_id: str = "a1", **answer: Any) -> Any:
+    """The trace of a call whose history ends with an answer to a request about a call."""
+    call = {"type": "tool-call", "toolCallId": call_id, "toolName": "look", "input": {}}
+    asked = {"type": "tool-approval-request", "approvalId": "a1", "toolCallId": call_id}
+    given = {"type": "tool-approval-response", "approvalId": approval_id, "approved": False, **answer}
+    history = [{"role": "assistant", "content": [call, asked]}, {"role": "tool", "content": [given]}]
+    path = profile.rpartition("/")[2]
+    return trace(profile, {"id": "a", "path": path, "messages": history, "script": []})
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+@pytest.mark.parametrize("call_id", ["constructor", "toString", "__proto__"])
+def test_a_call_whose_id_each_object_inherits_counts_as_answered(profile: str, call_id: str) -> None:
+    messages = answered(profile, call_id=call_id)["steps"][0]["prepareStep"]["messages"]
+    added = [part["type"] for message in messages[2:] for part in message["content"]]
+    assert added == ([] if profile in SIX else ["tool-result"])
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_a_request_whose_id_each_object_inherits_is_found_and_is_about_no_call(profile: str) -> None:
+    error = answered(profile, call_id="c1", approval_id="valueOf")["error"]
+    wrong = "ToolCallNotFoundForApproval" if profile in SIX else "InvalidToolApproval"
+    assert error["name"] == f"AI_{wrong}Error"
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_what_is_found_of_no_request_is_about_the_call_named_undefined(profile: str) -> None:
+    traced = answered(profile, call_id="undefined", approval_id="valueOf")
+    if profile in SEVEN:
+        assert traced["error"]["name"] == "AI_InvalidToolApprovalError"
+        return
+    (denied,) = traced["steps"][0]["prepareStep"]["messages"][2]["content"]
+    assert denied["toolCallId"] == "undefined"
+
+
+@pytest.mark.parametrize("profile", [*SIX, *SEVEN])
+def test_a_result_whose_messages_are_null_is_kept_itself(profile: str) -> None:
+    hooks = {
+        "prepareStep": [[{"return": {"messages": None}, "keep": "k"}]],
+        "onStepFinish": [[{"set": ["$k", "a"], "to": "y"}]],
+    }
+    path = profile.rpartition("/")[2]
+    messages = [{"role": "user", "content": "y"}]
+    program = {"id": "a", "path": path, "messages": messages, "script": [], "hooks": hooks}
+    assert "opErrors" not in trace(profile, program)
+
+
+def _called(call_id: str, name: str = "save") -> dict[str, Any]:
+    return {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": {}}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("call_id", ["constructor", "__proto__"])
+def test_what_is_no_stream_breaks_off_at_a_call_whose_id_each_object_inherits(
+    profile: str, call_id: str
+) -> None:
+    answer = [_called("c"), _called(call_id), {"type": "text", "text": "y"}]
+    program = {"id": "a", "tools": {"save": {"output": {}}}, "script": [answer], "prepareStep": {}}
+    broken = trace(profile, program)
+    assert broken["events"] == ["prepareStep@0", "model:base", "tool:save"]
+    assert broken["error"]["name"] == "TypeError"
+    whole = trace(profile, {**program, "path": "stream"})
+    assert whole["events"][:4] == ["prepareStep@0", "model:base", "tool:save", "tool:save"]
+    assert whole["error"] is None
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_call_that_is_broken_off_leads_to_the_next_model(profile: str) -> None:
+    program = {"id": "a", "script": [[_called("valueOf")]], "fallbackModels": ["z"]}
+    assert [call["model"] for call in trace(profile, program)["model"]] == ["base", "z"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("retries", ["y", True, {}, -1])
+def test_no_model_is_called_with_retries_that_are_no_number_from_0_on(profile: str, retries: Any) -> None:
+    traced = step_of(profile, {"op": "set", "on": "modelSettings", "at": ["maxRetries"], "value": retries})
+    assert traced["model"] == []
+    assert traced["error"]["name"] == "TypeError"
+    if profile == "mastra@1.71.0":
+        (error,) = traced["list"][1]["message"]["content"]["parts"]
+        kind = "non-negative number" if retries == -1 else "number or Infinity"
+        assert error["error"]["message"] == f"Expected `retries` to be a {kind}."
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_retries_with_a_fraction_end_without_the_error_of_the_model(profile: str) -> None:
+    sets = {"op": "set", "on": "modelSettings", "at": ["maxRetries"], "value": 0.5}
+    traced = step_of(profile, sets, script=[[{"type": "throw", "message": "y"}]])
+    assert len(traced["model"]) == 1
+    assert traced["error"]["message"] == "Retry attempts exhausted without throwing an error."
+
+
+@pytest.mark.parametrize("timeout", ["y", 5000, None, [], {"stepMs": -1}, {"totalMs": True}])
+def test_a_timeout_of_model_calls_is_checked_or_is_a_setting_like_others(timeout: Any) -> None:
+    program = {"id": "a", "modelSettings": {"timeout": timeout}, "prepareStep": {}}
+    old = trace("mastra@1.0.4", program)
+    assert old["model"][0]["settings"] == {"timeout": timeout, "temperature": 0}
+    new = trace("mastra@1.71.0", program)
+    assert new["error"]["domain"] == "AGENT"
+    assert new["events"] == []
+    returns = {"op": "return", "modelSettings": {"timeout": timeout}}
+    late = trace("mastra@1.71.0", {"id": "a", "path": "stream", "prepareStep": {"0": [returns]}})
+    assert late["events"] == ["prepareStep@0"]
+    assert late["chunks"] == ["start", "error"]
+
+
+def test_a_timeout_that_can_be_is_not_sent() -> None:
+    settings = {"timeout": {"stepMs": 90_000, "x": 0}, "temperature": 1}
+    traced = trace("mastra@1.71.0", {"id": "a", "modelSettings": settings})
+    assert traced["model"][0]["settings"] == {"temperature": 1}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_processor_sees_what_the_package_adds_to_tools_and_models(profile: str) -> None:
+    looks: list[dict[str, Any]] = [
+        {"op": "observe", "on": "tools", "as": "tools"},
+        {"op": "observe", "on": "model", "at": ["supportedUrls"], "as": "urls"},
+    ]
+    traced = step_of(profile, *looks, tools={"save": {"output": {}}})
+    tools, urls = (seen["value"] for seen in traced["observations"])
+    assert urls == {}
+    assert tools["save"] == {
+        "type": "function",
+        "id": "save",
+        "description": "save",
+        "execute": "<function>",
+        "requireApproval": False,
+        "hasSuspendSchema": False,
+        "parameters": {
+            "jsonSchema": {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "type": "object",
+                "properties": {},
+                "additionalProperties": True,
+            },
+            "validate": "<function>",
+        },
+    }
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize(
+    ("at", "value", "named"),
+    [
+        (["save"], "y", "a tool that is no object"),
+        (["save"], 0, "a tool that is no object"),
+        (["save", "type"], "y", "the type or schema"),
+        (["save", "inputSchema"], {"type": "string"}, "the type or schema"),
+        (["save", "parameters"], {"jsonSchema": {}}, "the type or schema"),
+        (["save", "requireApproval"], True, "requireApproval"),
+    ],
+)
+def test_a_tool_that_is_none_any_more_is_told_as_not_emulated(
+    profile: str, at: list[str], value: Any, named: str
+) -> None:
+    writes = {"op": "set", "on": "tools", "at": at, "value": value}
+    traced = step_of(profile, writes, tools={"save": {"output": {}}}, script=[[_called("c")]])
+    assert named in traced["unsupported"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_a_list_that_a_processor_takes_from_the_next_one_is_told_as_not_emulated(profile: str) -> None:
+    clears = {"op": "return", "undefined": ["messageList"]}
+    first = {"id": "p1", "where": "ctor", "steps": {"0": [clears]}}
+    last = {"id": "p2", "where": "ctor", "steps": {}}
+    assert "messageList" in trace(profile, {"id": "a", "processors": [first, last]})["unsupported"]
+    assert trace(profile, {"id": "a", "processors": [last, first]})["error"] is None
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_the_schema_of_a_returned_tool_is_told_as_not_emulated(profile: str) -> None:
+    program = {
+        "id": "a",
+        "processors": [{"id": "p", "steps": {"0": [{"op": "return", "tools": {"look": {"output": {}}}}]}}],
+        "prepareStep": {"0": [{"op": "observe", "on": "tools", "as": "tools"}]},
+    }
+    assert "schema of a tool" in trace(profile, program)["unsupported"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize("path", ["generate", "stream"])
+def test_a_model_without_a_key_ends_the_run_though_there_are_others(profile: str, path: str) -> None:
+    returns = {"op": "return", "model": {"router": "openai/gpt"}}
+    traced = step_of(profile, returns, path=path, fallbackModels=["z"], maxRetries=1)
+    assert traced["events"] == ["prepareStep@0"]
+    assert traced["error"]["message"].startswith("Could not find API key process.env.OPENAI_API_KEY")
+
+
+def test_what_failed_first_is_told_whatever_ends_the_run_after_it() -> None:
+    answer = [_called("c", "look"), _called("constructor", "look")]
+    for ends in ({"op": "abort", "reason": "z"}, {"op": "returnArgs", "fields": ["messages", "messageList"]}):
+        traced = trace("mastra@1.71.0", {"id": "a", "script": [answer], "prepareStep": {"1": [ends]}})
+        assert traced["events"] == ["prepareStep@0", "model:base", "prepareStep@1"]
+        assert traced["error"]["name"] == "TypeError"
+        assert traced["final"] is None
+
+
+def test_a_time_that_is_observed_alone_is_told_as_not_emulated() -> None:
+    place = [0, "content", "parts", 0]
+    alone = step_of("mastra@1.71.0", {"op": "observe", "at": [*place, "createdAt"], "as": "time"})
+    assert "a time as a number" in alone["unsupported"]
+    inside = step_of("mastra@1.71.0", {"op": "observe", "at": place, "as": "part"})
+    assert inside["observations"][0]["value"] == {"type": "text", "text": "hi", "createdAt": "<date>"}

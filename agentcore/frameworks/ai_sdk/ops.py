@@ -214,7 +214,7 @@ class Turn(kit.Turn):
                 result[field] = self._value(json)
         live = self.objects.new(result)
         if "keep" in op:
-            self.record.kept[op["keep"]] = live["messages"] if "messages" in result else live
+            self.record.kept[op["keep"]] = live["messages"] if result.get("messages") is not None else live
         return live
 
     def _staged(self, stages: Sequence[Any]) -> Any:

@@ -48,6 +48,10 @@ class Objects(Protocol):
         """An id that nothing has."""
         ...
 
+    def leave_out(self, what: str, instead: str) -> Exception:
+        """The error that ends the run because it would show what no trace can have."""
+        ...
+
     def trace_value(self, live: Any) -> Json:
         """Returns a value as it is now, as a trace shows it."""
         ...
@@ -300,8 +304,11 @@ class _Turn(Turn):
         return self.objects.new(item if value is None else value)
 
     def observed_value(self, op: Op, path: Path) -> Any:
-        """Returns what is there now."""
-        return self.objects.trace_value(self.at(op, path))
+        """Returns what is there now; a time that stands alone is no time that a trace could leave out."""
+        found = self.at(op, path)
+        if [*path[-1:]] == ["createdAt"] and isinstance(found, int | float) and not isinstance(found, bool):
+            raise self.objects.leave_out("a time as a number", "observe the part that has it")
+        return self.objects.trace_value(found)
 
     # ---------------------------------------------------------------- messages
 

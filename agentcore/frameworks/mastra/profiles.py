@@ -206,6 +206,9 @@ class MastraProfile:
     call_active_tools: bool = attrs.field(metadata=decision("A call's active tools arrive."))
     no_choice_hides_tools: bool = attrs.field(metadata=decision("The tool choice `none` sends no tools."))
     lowers_headers: bool = attrs.field(metadata=decision("Names of headers are sent in small letters."))
+    checks_timeout: bool = attrs.field(
+        metadata=decision("The model setting `timeout` is checked, and not sent to the model.")
+    )
 
     model_retries: int = attrs.field(
         metadata=decision(
@@ -337,6 +340,7 @@ MASTRA_1_71: Final = MastraProfile(
     call_active_tools=True,
     no_choice_hides_tools=True,
     lowers_headers=True,
+    checks_timeout=True,
     model_retries=0,
     retries_run_processors=False,
     goes_on_with_fallback=True,
@@ -399,6 +403,7 @@ MASTRA_1_0: Final = MastraProfile(
     call_active_tools=False,
     no_choice_hides_tools=False,
     lowers_headers=False,
+    checks_timeout=False,
     model_retries=2,
     retries_run_processors=True,
     goes_on_with_fallback=False,

@@ -36,6 +36,7 @@ from agentcore.heap.heap import (
     Function,
     NotEmulatedError,
     Ref,
+    SchemaCell,
     Slot,
     Store,
     Value,
@@ -179,9 +180,17 @@ class Recording(RecordedRun):
         """An id that nothing has."""
         return self.loop.clock.draw_id()
 
+    def leave_out(self, what: str, instead: str) -> Exception:
+        """The error that ends the run because it would show what no trace can have."""
+        return self.desk.leave_out(what, instead)
+
     def trace_value(self, live: Any) -> Any:
         """Returns a value as it is now, as a trace shows it."""
-        return _printed(self.store, self.desk.slot(live), hide=True)
+        try:
+            return _printed(self.store, self.desk.slot(live), hide=True)
+        except _SchemaShownError:
+            instead = "observe a field of the tool"
+            raise self.desk.leave_out("the schema of a tool that a processor returned", instead) from None
 
     def model(self, spec: Any) -> Any:
         """A model that answers from the same script."""
@@ -397,6 +406,10 @@ def _error(error: CallerError) -> dict[str, Any]:
 # ---------------------------------------------------------------- values as a trace shows them
 
 
+class _SchemaShownError(Exception):
+    """A value has the schema of a tool in it."""
+
+
 def _printed(
     store: Store, slot: Value, above: tuple[int, ...] = (), key: str = "", *, hide: bool = False
 ) -> Any:
@@ -404,6 +417,8 @@ def _printed(
     if type(slot) is not Ref:
         return _scalar(slot, key, hide=hide)
     cell = store.cells[slot.address]
+    if type(cell) is SchemaCell:
+        raise _SchemaShownError
     if type(cell) is DateCell:
         return _shown_date(cell["time"]) if hide else iso_text(cell["time"])
     if slot.address in above:

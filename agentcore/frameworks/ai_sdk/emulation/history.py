@@ -6,14 +6,14 @@ What a message became in a prompt of the run is kept, so that it is read once an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
 import attrs
 import jsonschema_rs
 
-from agentcore.frameworks.ai_sdk.emulation.calls import Calls, StepCalls
+from agentcore.frameworks.ai_sdk.emulation.calls import INHERITED, Calls, StepCalls
 from agentcore.frameworks.ai_sdk.profiles import AiSdkProfile, PromptCheck
 from agentcore.heap.cells import ref_to
 from agentcore.heap.heap import UNDEFINED, Cell, DepthError, Ref, Store, Value, keyed
@@ -143,11 +143,17 @@ class Approval:
 
 
 def collect_approvals(
-    store: Store, messages: Value, *, once: bool = False, in_call_order: bool = False
+    store: Store,
+    messages: Value,
+    *,
+    once: bool = False,
+    in_call_order: bool = False,
+    inherited: Collection[str] = (),
 ) -> tuple[list[Approval], list[Approval]]:
     """The approved and the denied calls that a tool message at the end answers (claims C5, X14).
 
     `once`: each call is answered once. `in_call_order`: the approved ones come in the order of the calls.
+    `inherited` are ids under which a request and a result are found where there is none.
 
     Raises:
         PackageError: for a response to no request, or a request of no call.
@@ -166,14 +172,16 @@ def collect_approvals(
     for response in last:
         if get(store, response, "type") != "tool-approval-response":
             continue
-        request = _asked_about(store, response, requests)
-        call_id = get(store, request, "toolCallId")
+        request = _asked_about(store, response, requests, inherited)
+        call_id = text(store, get(store, request, "toolCallId"))
+        if call_id in inherited:
+            continue
         is_approved = bool(get(store, response, "approved"))
         again = call_id in done and in_call_order and not is_approved and _is_denial(store, done[call_id])
         if call_id in done and not again:
             continue
         if call_id not in calls:
-            raise PackageError("AI_ToolCallNotFoundForApprovalError", f"no tool call {text(store, call_id)}")
+            raise PackageError("AI_ToolCallNotFoundForApprovalError", f"no tool call {call_id}")
         if again or (once and call_id in settled):
             continue
         settled.add(call_id)
@@ -204,10 +212,14 @@ def _index_calls(store: Store, history: Iterable[Value]) -> tuple[dict[Value, Re
     return calls, requests
 
 
-def _asked_about(store: Store, response: Value, requests: Mapping[Value, Ref]) -> Ref:
+def _asked_about(
+    store: Store, response: Value, requests: Mapping[Value, Ref], inherited: Collection[str]
+) -> Ref:
     """The request that a response is about."""
     approval_id = get(store, response, "approvalId")
     request = requests.get(approval_id)
+    if request is None and approval_id in inherited:
+        return store.object({})  # what every object inherits has no field of a request
     if request is None:
         reason = f"no request with approval id {text(store, approval_id)}"
         raise PackageError("AI_InvalidToolApprovalError", reason)
@@ -295,6 +307,7 @@ class Approving:
             step.messages,
             once=profile.approvals_settled_once,
             in_call_order=profile.approvals_in_call_order,
+            inherited=INHERITED if profile.inherited_names_found else (),
         )
         if not approved and not denied:
             return []

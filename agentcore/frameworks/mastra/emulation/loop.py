@@ -20,16 +20,17 @@ from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
 from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
-from agentcore.frameworks.mastra.emulation.tools import Fallback, Models
+from agentcore.frameworks.mastra.emulation.tools import Fallback, Models, NoKeyError
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot
-from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, spread
 from agentcore.heap.views import Desk
 
 AGENT_ID = "agent"
 _OPTIONS = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
-_NOT_SENT = ("maxRetries", "headers", "timeout")
+_NOT_SENT = ("maxRetries", "headers")
+_LIMITS = ("totalMs", "stepMs", "firstChunkMs")
 
 
 class ModelCallError(Exception):
@@ -131,8 +132,6 @@ class MastraLoop:
         self._chunk("start")
         try:
             self._loop()
-            if self.failed is not None:
-                self.outcome.error = CallerError.of(self.failed)
         except TripWire as wire:
             self._tripped(wire)
         except ModelCallError as failed:
@@ -141,6 +140,8 @@ class MastraLoop:
         except Exception as error:  # noqa: BLE001 - whatever fails here is the caller's error
             self._chunk("error")
             self.outcome.error = CallerError.through_json(error)
+        if self.failed is not None:
+            self.outcome.error = CallerError.of(self.failed)
 
     def held(self) -> Mapping[str, Value]:
         """Returns the slot that each holder holds at this moment, by the holder's name."""
@@ -162,6 +163,7 @@ class MastraLoop:
 
     def _prepare(self) -> None:
         given, store = self.given, self.store
+        self._check_timeout(self.options["modelSettings"])
         if given.instructions:
             self._add_system(given.instructions, UNDEFINED)
         self.list.add(get(store, self.caller, "context"), "context")
@@ -248,7 +250,8 @@ class MastraLoop:
             return self._run_tools(step)
         self.failed = self.failed or error
         # The calls of an answer that could not be recorded run all the same, where the package does so.
-        if self.profile.unrecorded_calls_run and self._run_tools(step):
+        runs = self.profile.unrecorded_calls_run or step.answered.broken_off
+        if runs and self._run_tools(step):
             return True
         raise ModelCallError(self.failed)
 
@@ -313,6 +316,7 @@ class MastraLoop:
             current = self._processed(step, retries)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
+        self._check_timeout(current["modelSettings"])
         return self._ask_model(current, is_last=is_last)
 
     def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
@@ -337,6 +341,7 @@ class MastraLoop:
 
     def _ask_model(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
+        tooling.check_whole(self.desk, current["tools"])
         shown = prompt(self.list)
         offer = tooling.offered(
             store,
@@ -346,7 +351,8 @@ class MastraLoop:
             none_hides=self.profile.no_choice_hides_tools,
         )
         settings = current["modelSettings"]
-        sent = {name: slot for name, slot in fields(store, settings).items() if name not in _NOT_SENT}
+        kept_back = (*_NOT_SENT, "timeout") if self.profile.checks_timeout else _NOT_SENT
+        sent = {name: slot for name, slot in fields(store, settings).items() if name not in kept_back}
         headers = UNDEFINED if is_nullish(settings) else get(store, settings, "headers")
         options = store.object(
             {
@@ -359,13 +365,15 @@ class MastraLoop:
             }
         )
         store.derive(options, settings, fields=frozenset(sent))
-        retries = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
-        answered = self._call_model(current["model"], options, retries, is_last=is_last)
+        answered = self._call_model(current["model"], options, settings, is_last=is_last)
         own_id = self._message_id(current)
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
         early = self._run_early(current, answered)
-        failed = failed or self.recorder.add_message(answered, own_id, current["model"])
+        if answered.broken_off:
+            failed = failed or answered.error
+        else:
+            failed = failed or self.recorder.add_message(answered, own_id, current["model"])
         if failed is not None and not is_last:
             self._carry_over(early)
             raise failed
@@ -381,24 +389,62 @@ class MastraLoop:
         named = {name.lower(): value for name, value in fields(self.store, headers).items()}
         return self.store.object(named) if named else UNDEFINED
 
-    def _call_model(self, model: Ref, options: Ref, retries: Value, *, is_last: bool) -> Answered:
-        given = or_else(retries, self.profile.model_retries)
-        attempts = 1 + (int(given) if isinstance(given, int | float) else 0)
-        for attempt in range(attempts):
+    def _call_model(self, model: Ref, options: Ref, settings: Value, *, is_last: bool) -> Answered:
+        retries = UNDEFINED if is_nullish(settings) else get(self.store, settings, "maxRetries")
+        try:
+            parts = self._call_again(model, options, or_else(retries, self.profile.model_retries))
+        except Exception as error:
+            if not is_last and not isinstance(error, NoKeyError):
+                raise
+            return Answered(error=error)
+        once = self.settings.streams and self.profile.streams_call_once
+        fills, gathers = self.profile.fills_empty_calls, not self.settings.streams
+        return read_answer(self.store, parts, once=once, fills=fills, gathers=gathers)
+
+    def _check_timeout(self, settings: Value) -> None:
+        """Checks the time limits of model calls, which none exceeds while the clock stands still.
+
+        Raises:
+            HeapTypeError: for what is no object of positive numbers.
+        """
+        checked = self.profile.checks_timeout and not is_nullish(settings)
+        timeout: Value = get(self.store, settings, "timeout") if checked else UNDEFINED
+        if timeout is UNDEFINED:
+            return
+        if not isinstance(timeout, Ref) or is_array(self.store, timeout):
+            named = "an object with optional `totalMs`, `stepMs`, and `firstChunkMs` properties"
+            raise HeapTypeError(f"`modelSettings.timeout` must be {named}.")
+        for name in _LIMITS:
+            limit = get(self.store, timeout, name)
+            counts = isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0
+            if limit is not UNDEFINED and not counts:
+                told = f"`modelSettings.timeout.{name}` must be a positive, finite number of milliseconds."
+                raise HeapTypeError(told)
+
+    def _call_again(self, model: Ref, options: Ref, retries: Value) -> list[Any]:
+        """Calls a model as often as it fails and may be called again; returns what it answers.
+
+        Raises:
+            HeapTypeError: for retries that are no number from 0 on.
+            PackageError: for a number with a fraction, after all calls that are in it.
+            Exception: what the last call raised.
+        """
+        if isinstance(retries, bool) or not isinstance(retries, int | float):
+            raise HeapTypeError("Expected `retries` to be a number or Infinity.")
+        if retries < 0:
+            raise HeapTypeError("Expected `retries` to be a non-negative number.")
+        attempt = 0
+        while attempt <= retries:
             self.desk.hook = "model"
             self.clock.think()
             self._snapshot("prompt", prompt=options)
             try:
-                parts = self.models.call_model(model, options)
+                return self.models.call_model(model, options)
             except Exception as error:
-                if attempt + 1 < attempts:
-                    continue
-                if not is_last:
+                if attempt == retries or isinstance(error, NoKeyError):
                     raise
-                return Answered(error=error)
-            once = self.settings.streams and self.profile.streams_call_once
-            return read_answer(self.store, parts, once=once, fills=self.profile.fills_empty_calls)
-        raise PackageError("Error", "Expected `retries` to be a number")
+            attempt += 1
+        raise PackageError("Error", "Retry attempts exhausted without throwing an error.")
 
     # ---------------------------------------------------------------- recording the answer
 

@@ -237,6 +237,7 @@ class Processors:
             if hook is None:
                 continue
             try:
+                self._check_passed_on(values)
                 values = run(processor, hook, values)
             except TripWire:
                 raise
@@ -247,6 +248,11 @@ class Processors:
                     f"Processor workflow {self.workflow_id} failed with status: failed — {told}",
                 ) from error
         return values
+
+    def _check_passed_on(self, values: Fields) -> None:
+        """A processor that sets `messageList` to undefined has the next one given a list of its own."""
+        if is_nullish(values.get("messageList", self.target)):
+            raise self.desk.leave_out("the field messageList of a result as undefined", "leave it out")
 
     def _called(self, processor_id: str, hook: Hook, shown: Mapping[str, Value]) -> Any:
         self.desk.hook = processor_id

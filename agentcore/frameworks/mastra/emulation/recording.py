@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import attrs
 
@@ -13,10 +13,9 @@ from agentcore.frameworks.mastra.emulation.arguments import response_messages, s
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
-from agentcore.frameworks.mastra.emulation.tools import Answer, failure
+from agentcore.frameworks.mastra.emulation.tools import INHERITED, Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
-from agentcore.heap.copying import deep_copy
-from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get
 from agentcore.kit.emulate import StepCell
 
@@ -249,7 +248,8 @@ class Answered:
 
     `calls` are {toolCallId, toolName, args}, sharing their arguments with the parts. `kinds` are the kinds of
     the chunks that a stream has of it; `ends` has for each part how many they are up to its end.
-    `came` are the arguments that calls came with which were given others.
+    `came` are the arguments that calls came with which were given others. `broken_off`: the error stands for
+    a part that could not be read, and for those after it.
     """
 
     parts: list[Slot] = attrs.Factory(list)
@@ -259,6 +259,7 @@ class Answered:
     error: Exception | None = None
     ends: list[int] = attrs.Factory(list)
     came: dict[Slot, Value] = attrs.Factory(dict)
+    broken_off: bool = False
 
     def cut(self, store: Store, index: int) -> None:
         """Leaves out what came after a part, and the chunk that says that the part ends."""
@@ -292,21 +293,31 @@ class Answered:
         return store.object({"id": own_id, "role": "assistant", "content": store.object(content)})
 
 
-def read_answer(store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool, fills: bool) -> Answered:
+_NO_LIST: Final = "self[#toolCallArgsDeltas]?.[chunk.payload.toolCallId]?.push is not a function"
+
+
+def read_answer(
+    store: Store, parts: Iterable[Mapping[str, Any]], *, once: bool, fills: bool, gathers: bool
+) -> Answered:
     """Returns the answer for the parts that a model gave.
 
     `once`: a call of an id is taken only once. `fills`: the first call of an id, if it has no arguments,
-    takes a copy of those of the next one.
+    takes a copy of those of the next one. `gathers`: the arguments of calls are gathered by their ids in an
+    object, where an id that every object inherits is no list, and the answer ends with an error.
     """
     made = Answered()
     seen: dict[str, Ref] = {}
     for part in parts:
         kind = part["type"]
         if kind == "tool-call":
+            if gathers and part["toolCallId"] in INHERITED:
+                made.error, made.broken_off = HeapTypeError(_NO_LIST), True
+                break
             args = store.load(json.loads(json.dumps(part["input"])))
             first = seen.get(part["toolCallId"])
             if first is not None and fills and not fields(store, get(store, first, "args")):
-                made.fill(store, first, cast("Ref", deep_copy(store, args)))
+                # Read anew: no two calls share their arguments.
+                made.fill(store, first, store.load(json.loads(json.dumps(part["input"]))))
             if first is None or not once:
                 call = _add_call(store, made, part, args)
                 seen.setdefault(part["toolCallId"], call)

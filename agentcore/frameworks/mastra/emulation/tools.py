@@ -22,6 +22,7 @@ from agentcore.heap.heap import (
     HostValueError,
     ObjectCell,
     Ref,
+    SchemaCell,
     Slot,
     Store,
     Value,
@@ -32,6 +33,7 @@ from agentcore.heap.js import (
     fields,
     get,
     in_object_order,
+    is_array,
     is_nullish,
     iterated,
     joined,
@@ -59,10 +61,26 @@ def built(store: Store, tools: Mapping[str, Tool] | None, *, wrapped: bool = Tru
 
 def _built(store: Store, name: str, tool: Tool, *, wrapped: bool) -> Ref:
     execute = Function(name=f"{name}.execute", call=tool.execute)
-    named: dict[str, Value] = {"description": tool.description, "execute": execute, "id": name}
-    return store.object({"type": _TYPE, **named} if wrapped else named)
+    named: dict[str, Value] = {
+        "id": name,
+        "description": tool.description,
+        "execute": execute,
+        "requireApproval": False,
+    }
+    if not wrapped:
+        # A schema of a library of its own, which no trace has.
+        return store.object({**named, "inputSchema": store.object({}, SchemaCell)})
+    schema = {"jsonSchema": store.load(_ANY_OBJECT), "validate": Function(name="validate", call=None)}
+    more: dict[str, Value] = {"hasSuspendSchema": False, "parameters": store.object(schema)}
+    return store.object({"type": _TYPE, **named, **more})
 
 
+_ANY_OBJECT: Final = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {},
+    "additionalProperties": True,
+}
 _LONGEST_NAME: Final = 63
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _BEGINS_NAMES: Final = re.compile(r"[a-zA-Z_]")
@@ -110,6 +128,31 @@ INHERITED: Final = frozenset(
     }
 )
 """What every object of JavaScript answers to, without a field of its own."""
+
+
+def check_whole(desk: Desk, tools: Value) -> None:
+    """Checks that tools are objects, those with a function also of the type and schema that they came with.
+
+    Raises:
+        NotEmulatedError: if a hook put something else there.
+    """
+    store = desk.store
+    for name, tool in (fields(store, tools) if tools else {}).items():
+        if not isinstance(tool, Ref) or not _is_whole(store, tool):
+            what = "a tool that is no object" if not isinstance(tool, Ref) else "the type or schema of a tool"
+            raise desk.leave_out(f"{what} in tools.{name}", "leave them as they are")
+
+
+def _is_whole(store: Store, tool: Ref) -> bool:
+    own = {} if is_array(store, tool) else fields(store, tool)
+    if "execute" not in own:
+        return "type" not in own or own["type"] == _TYPE
+    if "type" not in own:
+        schema = own.get("inputSchema")
+        return isinstance(schema, Ref) and isinstance(store.cells[schema.address], SchemaCell)
+    schema = own.get("parameters")
+    kept = "parameters" not in own or (isinstance(schema, Ref) and has(store, schema, "validate"))
+    return own["type"] == _TYPE and kept and "inputSchema" not in own
 
 
 @attrs.frozen
@@ -203,6 +246,8 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = No
     execute = UNDEFINED if isinstance(tool, Function) else get(store, tool, "execute")
     if not execute:
         return Answer(call)
+    if get(store, tool, "requireApproval"):
+        raise desk.leave_out("requireApproval", "leave it false")
     try:
         with desk.acting(f"tool {name}"):
             given = or_else(args, get(store, call, "args"))
@@ -294,6 +339,10 @@ def _output(desk: Desk, execute: Value, args: Value) -> Value:
 _PROVIDER: Final = "scripted"
 
 
+class NoKeyError(PackageError):
+    """A model of the router's has no key: it answers with this error, and no other model is asked."""
+
+
 @attrs.frozen
 class Fallback:
     """One of an agent's models, with how often a failed call of it is made again."""
@@ -316,7 +365,12 @@ class Models:
         """A new object for a model, as processors are given it."""
         version = model.version if model.version in self.profile.models else "v2"
         made = self.store.object(
-            {"specificationVersion": version, "provider": _PROVIDER, "modelId": model.id}
+            {
+                "specificationVersion": version,
+                "provider": _PROVIDER,
+                "modelId": model.id,
+                "supportedUrls": self.store.object({}),
+            }
         )
         self.known[made.address] = model
         return made
@@ -358,12 +412,12 @@ class Models:
 
         Raises:
             Exception: what the model raises.
-            PackageError: from a model of the router's, which has no key.
+            NoKeyError: from a model of the router's, which has no key.
         """
         known = self.known[model.address]
         if isinstance(known, Router):
             key = f"process.env.{known.name.partition('/')[0].upper()}_API_KEY"
-            raise PackageError("Error", f"Could not find API key {key} for model id {known.name}")
+            raise NoKeyError("Error", f"Could not find API key {key} for model id {known.name}")
         with self.desk.acting("model"):
             parts = answer_parts(self.desk, known.answer(self.desk.hand(options, ("model",))))
             for index, part in enumerate(parts):
