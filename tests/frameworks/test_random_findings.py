@@ -391,7 +391,7 @@ def test_a_timeout_that_can_be_is_not_sent() -> None:
 
 @pytest.mark.parametrize("profile", MASTRA)
 def test_a_processor_sees_what_the_package_adds_to_tools_and_models(profile: str) -> None:
-    looks = [
+    looks: list[dict[str, Any]] = [
         {"op": "observe", "on": "tools", "as": "tools"},
         {"op": "observe", "on": "model", "at": ["supportedUrls"], "as": "urls"},
     ]
@@ -480,3 +480,12 @@ def test_a_time_that_is_observed_alone_is_told_as_not_emulated() -> None:
     assert "a time as a number" in alone["unsupported"]
     inside = step_of("mastra@1.71.0", {"op": "observe", "at": place, "as": "part"})
     assert inside["observations"][0]["value"] == {"type": "text", "text": "hi", "createdAt": "<date>"}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_only_the_new_version_lets_a_model_mend_calls_of_an_answer_that_broke_off(profile: str) -> None:
+    answer = [_called("c", "look"), _called("constructor")]
+    program = {"id": "a", "tools": {"look": {"error": "y"}}, "script": [answer], "prepareStep": {}}
+    events = trace(profile, program)["events"]
+    assert ("prepareStep@1" in events) == (profile == "mastra@1.71.0")
+    assert events[:3] == ["prepareStep@0", "model:base", "tool:look"]
