@@ -518,3 +518,46 @@ def test_a_time_that_is_observed_alone_is_told_as_not_emulated() -> None:
     assert "a time as a number" in alone["unsupported"]
     inside = step_of("mastra@1.71.0", {"op": "observe", "at": place, "as": "part"})
     assert inside["observations"][0]["value"] == {"type": "text", "text": "hi", "createdAt": "<date>"}
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+def test_only_the_new_version_lets_a_model_mend_calls_of_an_answer_that_broke_off(profile: str) -> None:
+    answer = [_called("c", "look"), _called("constructor")]
+    program = {"id": "a", "tools": {"look": {"error": "y"}}, "script": [answer], "prepareStep": {}}
+    events = trace(profile, program)["events"]
+    assert ("prepareStep@1" in events) == (profile == "mastra@1.71.0")
+    assert events[:3] == ["prepareStep@0", "model:base", "tool:look"]
+
+
+@pytest.mark.parametrize("profile", MASTRA)
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": [{"type": "image", "image": "AAAA"}]},
+        {"id": "u", "role": "user", "parts": [{"type": "file", "mediaType": "image/png", "url": "data:,"}]},
+        {"id": "u", "role": "user", "content": {"format": 2, "parts": [{"type": "file", "data": "AAAA"}]}},
+        {
+            "id": "u",
+            "role": "user",
+            "content": {"format": 2, "parts": [], "experimental_attachments": [{"url": "data:,"}]},
+        },
+    ],
+    ids=["image", "ui", "stored", "attachments"],
+)
+def test_files_and_images_are_refused_by_name(profile: str, message: dict[str, Any]) -> None:
+    for program in (
+        {"id": "a", "messages": ["q", message]},
+        {"id": "a", "prepareStep": {"0": [{"op": "list", "call": "add", "args": [message, "input"]}]}},
+    ):
+        refused = trace(profile, program)["unsupported"]
+        assert "a part of the type" in refused or "attachments" in refused
+    writes = {"op": "set", "at": [0, "content", "parts", 0, "type"], "value": "file"}
+    assert "type file" in step_of(profile, writes)["unsupported"]
+
+
+def test_a_message_of_data_alone_is_sent_without_content_by_the_old_release() -> None:
+    data = {"format": 2, "parts": [{"type": "data-x", "data": {"a": 1}}]}
+    program = {"id": "a", "messages": ["q", {"id": "d", "role": "assistant", "content": data}]}
+    new, old = (trace(profile, program)["model"][0]["prompt"] for profile in MASTRA)
+    assert [message["role"] for message in new] == ["user"]
+    assert old[1:] == [{"role": "assistant", "content": []}]

@@ -86,6 +86,7 @@ def ui_message(target: MessageList, message: Slot) -> UiMessage:
         shown += [_listed_call(store, call) for call in elements(store, calls, "Symbol(Symbol.iterator)")]
     if reasoning and "reasoning" not in kinds:
         shown.append(store.object({"type": "reasoning", "text": reasoning}))
+    target.check_files(content)
     told = False
     for part, kind in zip(parts, kinds, strict=True):
         made = _ui_part(store, part, kind)
@@ -258,8 +259,9 @@ def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[l
             continue
         if calls_end and before is not None and is_ui_call(store, before) and not is_ui_call(store, part):
             blocks.append([])
-        if is_ui_call(store, part) or get(store, part, "type") in ("text", "reasoning"):
-            blocks[-1].append(part)
+        kind = get(store, part, "type")
+        if is_ui_call(store, part) or kind in ("text", "reasoning") or starts_with(store, kind, "data-"):
+            blocks[-1].append(part)  # of data nothing is sent, but the message that it makes
         before = part
     return [block for block in blocks if block]
 

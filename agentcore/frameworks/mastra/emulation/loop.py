@@ -250,8 +250,8 @@ class MastraLoop:
             return self._run_tools(step)
         self.failed = self.failed or error
         # The calls of an answer that could not be recorded run all the same, where the package does so.
-        runs = self.profile.unrecorded_calls_run or step.answered.broken_off
-        if runs and self._run_tools(step):
+        mends = self.profile.unrecorded_calls_run
+        if (mends or step.answered.broken_off) and self._run_tools(step) and mends:
             return True
         raise ModelCallError(self.failed)
 

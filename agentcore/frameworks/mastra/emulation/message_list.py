@@ -232,6 +232,7 @@ class MessageList:
             return
         if get(store, message, "role") == "signal" and self.profile.knows_signals:
             raise self.leave_out("a message of the role signal", "give it the role user")
+        self.check_files(message)
         made = stored(self, message, source if isinstance(source, str) else text(store, source))
         known = self.by_id(get(store, made, "id")) if get(store, made, "id") else None
         changed = known is not None and not self._equal(known, made)
@@ -240,6 +241,27 @@ class MessageList:
         if source != "memory" or not self._is_remembered(made, known):
             merge = merge and get(store, options, "merge") is not False
             self._place(made, known if changed else None, source, merge=merge, is_new=known is None)
+
+    def check_files(self, holder: Value) -> None:
+        """Checks that a message of any form, or its content, holds no file and no image.
+
+        Raises:
+            NotEmulatedError: if it holds one.
+        """
+        store = self.store
+        if not isinstance(holder, Ref) or is_array(store, holder):
+            return
+        content = get(store, holder, "content")
+        listed = [get(store, holder, "parts"), content]
+        if isinstance(content, Ref) and not is_array(store, content):
+            self.check_files(content)
+        if get(store, holder, "experimental_attachments"):
+            raise self.leave_out("attachments of a message", "leave out experimental_attachments")
+        for parts in listed:
+            for part in elements(store, parts) if is_array(store, parts) else ():
+                kind = get(store, part, "type") if isinstance(part, Ref) else None
+                if kind in ("file", "image"):
+                    raise self.leave_out(f"a part of the type {kind}", "leave it out")
 
     def _refuse_sealed(self) -> None:
         for message in reversed(self.all()):
