@@ -46,7 +46,7 @@ def test_a_module_without_the_mark_is_found(text: str, count: int) -> None:
 
 def test_each_marker_is_explained(pytestconfig: pytest.Config) -> None:
     own = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
-    assert {"live", "slow", "sample(n)"} <= own
+    assert {"live", "slow", "sample(n, group)"} <= own
 
 
 CASES: Final = """
