@@ -17,7 +17,7 @@ from agentcore.kit.isolation import Breach
 from agentcore.oracle.campaign.check import Campaign, Plan, Report
 from agentcore.oracle.campaign.coverage import Coverage
 from agentcore.oracle.campaign.findings import Disagreement, Finding, ReferenceFailure
-from agentcore.oracle.campaign.verdicts import Kind
+from agentcore.oracle.campaign.verdicts import AGREED, Kind
 from agentcore.oracle.campaign.worker import profile_for
 from agentcore.oracle.spec.vectors import pretty
 
@@ -67,7 +67,8 @@ class CheckPrinter:
             for line in _reasons(done):
                 self._say(line)
             if not done.findings:
-                self._say(self._nothing_found() if done.verdict == "agreement" else _nothing(done))
+                is_clean = done.verdict == "agreement" or (done.stopped and AGREED in done.counts)
+                self._say(self._nothing_found() if is_clean else _nothing(done))
             elif more := self._left_out(done):
                 self._say(f"{more} more causes were seen; --max-findings prints more of them.")
         if done.stopped:

@@ -173,11 +173,11 @@ class Campaign:
     """The outcome of a campaign.
 
     `ended` says why it did: `programs`, `seconds`, `findings` or `failures` (the limits), `nothing fits` (too
-    many programs in a row were left out), or `interrupted` (after something was found; `stopped` is what
-    stopped it, which may also be while programs were made smaller). `counts` are programs by what became of
-    them, and `replayed` the same of those that were run first. `findings` are in the order in which they were
-    found. `implementation` is what the driver said that it is. `coverage` is of the programs that were not
-    replayed.
+    many programs in a row were left out), or `interrupted` (after something was found, or by a signal after
+    programs were counted; `stopped` is what stopped it, which may also be while programs were made smaller).
+    `counts` are programs by what became of them, and `replayed` the same of those that were run first.
+    `findings` are in the order in which they were found. `implementation` is what the driver said that it is.
+    `coverage` is of the programs that were not replayed.
     """
 
     __repr__ = brief
@@ -200,13 +200,13 @@ class Campaign:
     def verdict(self) -> str:
         """`disagreement` if a trace is wrong, `agreement` if some were compared and nothing failed.
 
-        Else it is `no verdict`.
+        Else, or where a signal came before the end, it is `no verdict`.
         """
         kinds = {**self.counts, **self.replayed}
         if any(isinstance(finding, Disagreement) for finding in self.findings):
             return "disagreement"
         failed = any(kind.is_fault for kind in kinds)
-        return "agreement" if AGREED in kinds and not failed else "no verdict"
+        return "agreement" if AGREED in kinds and not failed and not self.stopped else "no verdict"
 
 
 _SEEDS: Final = 50
@@ -270,7 +270,8 @@ class _Campaign:
         try:
             self._run(first, replayed)
         except (Exception, Interrupted) as error:
-            if not self._found:
+            # Rule oracle.never-lost: a signal does not take away what was counted before it.
+            if not self._found and not (isinstance(error, Interrupted) and self._chunks):
                 raise
             self._stopped = reason(error)
         self._crew.dismiss()

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Final
 
+import attrs
 import pytest
 
 from agentcore.frameworks.ai_sdk.family import FAMILY
@@ -17,6 +18,7 @@ from agentcore.oracle.campaign import executors, worker
 from agentcore.oracle.campaign.check import Disagreement, Finding, Limits, Plan, campaign
 from agentcore.oracle.campaign.executors import Crew, Promise
 from agentcore.oracle.campaign.stop_rules import Interrupted, arrived, interruptible
+from agentcore.oracle.campaign.verdicts import AGREED
 from liars.moody import InMemory
 
 # So many programs are tried before the signal comes; some of them are smaller and still wrong.
@@ -73,6 +75,28 @@ def raising(error: BaseException) -> Callable[[], None]:
         raise error
 
     return fail
+
+
+@pytest.mark.usefixtures("failing")
+def test_a_signal_before_any_finding_leaves_what_was_counted() -> None:
+    def stop(run: int) -> None:
+        if run >= 50:
+            raise Interrupted(signal.SIGINT)
+
+    agreeing = attrs.evolve(plan(programs=300), argv=("python", "-m", "liars.moody"))
+    done = campaign(agreeing, first=0, progress=stop)
+    assert (done.ended, done.verdict) == ("interrupted", "no verdict")
+    assert done.stopped == "interrupted by SIGINT"
+    assert 50 <= done.counts[AGREED] == done.report.programs < 300
+
+
+@pytest.mark.usefixtures("failing")
+def test_an_error_of_ours_before_any_finding_is_raised() -> None:
+    def fail(_: int) -> None:
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        campaign(attrs.evolve(plan(), argv=("python", "-m", "liars.moody")), first=0, progress=fail)
 
 
 @pytest.mark.slow
