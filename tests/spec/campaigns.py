@@ -13,7 +13,8 @@ _HEAD = """\
 
 What the last long campaign of random programs on each real package came to. `nox -s campaign` runs them
 all, and `nox -s campaign -- TARGET -n 100000` one of them. Seeds are the first of a row of programs and how
-many there are. A pair is two features that one program has, and how many there are is an estimate
+many there are. What was wrong is mended since, with a test of each cause. A pair is two features that one
+program has, and how many there are is an estimate
 ([check](../check.md)).
 
 | target | profile | programs | seeds | outcomes | pairs of features | minutes |
