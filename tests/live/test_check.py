@@ -174,7 +174,7 @@ def test_what_to_do_about_an_error_depends_on_its_cause() -> None:
     assert "say --factory" in called["remedy"]
 
 
-# ---------------------------------------------------------------- how it is told
+# ---------------------------------------------------------------- how it is shown
 
 
 def test_a_finding_that_does_not_count_says_why_as_text_and_as_sarif() -> None:

@@ -1,4 +1,4 @@
-"""How the end of a worker is told: by a worker that is a script of the shell."""
+"""The ends that a worker can come to: a script of the shell stands for it."""
 
 from __future__ import annotations
 
