@@ -410,9 +410,9 @@ class FallbackModel:
     """Asks the first model, and where it fails with a ModelError the next one, at each call anew.
 
     A stream of which something has been given is not begun again: its failure is that of the call. One that
-    ends without an event has failed. An
-    agent's `max_retries` counts rounds through all models. `response_model` of a step's record says which
-    one has answered, and each model is given its own `model_state`.
+    ends without an event has failed. An agent's `max_retries` counts rounds through all models.
+    `response_model` of a step's record says which one has answered, and each model is given its own
+    `model_state`.
 
     Args:
         models: two or more, in the order in which they are asked.
