@@ -243,6 +243,7 @@ async def by_generate(agent: Agent[None], boundary: Boundary) -> AgentResult[Non
 
 @pytest.mark.slow
 @states(Rule.STEP_NOTHING_WRITTEN, AgentRule.TOOL_ARGUMENTS_ITS_OWN)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("way", [by_generate, by_stream])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_every_write_at_every_boundary_is_refused_with_its_place(way: Any, backend: str) -> None:

@@ -208,6 +208,7 @@ def first_views(writer: Writer) -> list[Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("path", ["generate", "stream"])
 @given(program=writers)

@@ -203,6 +203,7 @@ async def test_what_was_deleted_is_gone_and_may_begin_anew(store: ConversationSt
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2)
 async def test_a_hundred_writers_each_add_their_turn_once_in_one_order(store: ConversationStore) -> None:
     conflicts: Counter[str] = Counter()
     seen: list[list[str]] = []

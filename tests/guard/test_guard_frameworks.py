@@ -33,6 +33,7 @@ def _frameworks() -> None:
         pytest.skip(f"the frameworks could not be installed: {error}")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SECTIONS)
 def test_the_program_of_a_section_prints_what_stands_below_it(name: str) -> None:
     (printed,) = blocks(SECTIONS[name], "text")

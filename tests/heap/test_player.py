@@ -76,6 +76,7 @@ def moment_named(run: Json, name: str, step: int = 0) -> Json:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("profile", PROFILE_NAMES)
 def test_boxes_do_not_overlap_and_arrows_lead_to_the_right(profile: str) -> None:
     for given in family_of(profile).programs(range(40, 46), profile):

@@ -64,6 +64,7 @@ def test_a_loop_that_refuses_writes_has_no_fault() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("fault", "cause"),
     [

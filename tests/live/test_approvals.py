@@ -126,10 +126,9 @@ def reported(tmp_path: Path, framework: str, hook: str, at: str, path: str) -> d
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("path", ["generate", "stream"])
-@pytest.mark.parametrize(
-    "framework", [pytest.param(framework, marks=pytest.mark.sample(1, framework)) for framework in AT]
-)
+@pytest.mark.parametrize("framework", AT)
 def test_a_hook_that_writes_across_an_approval_is_found(tmp_path: Path, framework: str, path: str) -> None:
     report = reported(tmp_path, framework, "approval_pollutes", AT[framework], path)
     assert "write" in kinds(report), report

@@ -22,11 +22,10 @@ BY_HANDLE: Final = {("strands-py", at) for at in KNOWN["strands-py"].boundaries}
 BOUNDARIES: Final = [
     (name, at) for name, known in KNOWN.items() if known.language == "python" for at in known.boundaries
 ]
-# Of a sample each framework has one.
-OF_EACH: Final = [pytest.param(*each, marks=pytest.mark.sample(1, each[0])) for each in BOUNDARIES]
 
 
-@pytest.mark.parametrize(("framework", "at"), OF_EACH)
+@pytest.mark.sample(2)
+@pytest.mark.parametrize(("framework", "at"), BOUNDARIES)
 def test_a_polluting_hook_has_a_write_with_its_line(framework: str, at: str) -> None:
     report = checked(framework, f"{at}_pollutes", at)
     write = next((each for each in report["findings"] if each["kind"] == "write"), None)

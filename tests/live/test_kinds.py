@@ -24,9 +24,8 @@ FINDINGS: Final = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("hook", "wanted"), [pytest.param(*each, marks=pytest.mark.sample(1, each[1])) for each in FINDINGS]
-)
+@pytest.mark.sample(3)
+@pytest.mark.parametrize(("hook", "wanted"), FINDINGS)
 def test_a_history_processor_has_its_finding(hook: str, wanted: str) -> None:
     assert wanted in kinds(checked("pydantic-ai", hook, "history_processor"))
 

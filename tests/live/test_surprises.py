@@ -30,6 +30,7 @@ def test_each_command_of_the_page_is_found_and_each_program_is_on_it() -> None:
 
 
 @pytest.mark.live
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda each: f"{each['package']}-{each['version']}")
 def test_a_command_prints_what_the_page_says(shown: dict[str, str]) -> None:
     try:

@@ -56,6 +56,7 @@ def test_the_emulation_has_the_measured_order_of_some_sequences(series: Series) 
 
 @pytest.mark.slow
 @UNMEASURED
+@pytest.mark.sample(2)
 @ALL
 def test_the_emulation_has_the_measured_order_of_every_sequence(series: Series) -> None:
     assert [*differences(series, measured(series))] == []
@@ -80,6 +81,7 @@ UNSEEN: Final = {
 
 @pytest.mark.slow
 @UNMEASURED
+@pytest.mark.sample(1)
 @ALL
 def test_every_number_is_decided_by_the_data(series: Series) -> None:
     # Far enough from where it is, each number gives another order somewhere.

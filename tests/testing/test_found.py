@@ -36,6 +36,7 @@ CASES: Final = [
 CONVERSATIONS: Final = 100 if THOROUGH else 20
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize(("kinds", "hook"), CASES)
 @pytest.mark.parametrize("seed", [0, 1] if THOROUGH else [0])
 def test_a_faulty_hook_is_found_in_a_hundred_conversations(

@@ -155,6 +155,7 @@ def _profile_driver(*fault: str) -> partial[Driver]:
     return partial(Driver, [sys.executable, "-m", "faults.profile_driver", *fault], env=env)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("fault", _IN_PROFILE)
 def test_a_fault_in_a_profile_is_found_and_made_small(fault: str) -> None:
     _assert_found(fault, _IN_PROFILE[fault], PROFILE_FAULTS[fault].path, _profile_driver(fault))
@@ -197,6 +198,7 @@ def _changed(installed: tuple[str, Path], folder: Path, fault: JsFault | None) -
 
 
 @pytest.mark.live
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("fault", _IN_DRIVER)
 def test_a_fault_in_the_driver_is_found_and_made_small(
     fault: str, installed: tuple[str, Path], tmp_path: Path

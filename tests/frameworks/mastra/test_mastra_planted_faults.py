@@ -105,6 +105,7 @@ def _loop_driver(*fault: str) -> partial[Driver]:
     return partial(Driver, argv, env=env, trace_fields=FAMILY.trace_fields)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("fault", _IN_LOOP)
 def test_a_fault_in_mastras_loop_is_found_and_made_small(fault: str) -> None:
     _assert_found(_loop_driver(fault), *_IN_LOOP[fault])
@@ -132,6 +133,7 @@ def installed() -> tuple[str, Path]:
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("fault", _ON_PACKAGE)
 def test_a_fault_in_the_driver_of_mastra_is_found_and_made_small(
     fault: str, installed: tuple[str, Path], tmp_path: Path

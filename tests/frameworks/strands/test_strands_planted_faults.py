@@ -189,6 +189,7 @@ def _installed(name: str) -> tuple[str, ...]:
 
 
 @pytest.mark.live
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("fault", _FOUND_IN_DRIVER)
 def test_a_fault_in_the_driver_is_found_and_made_small(fault: str, tmp_path: Path) -> None:
     planted = IN_DRIVER[fault]
@@ -199,6 +200,7 @@ def test_a_fault_in_the_driver_is_found_and_made_small(fault: str, tmp_path: Pat
 
 
 @pytest.mark.live
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("profile", FAMILY.profiles)
 def test_the_real_package_agrees_where_nothing_is_planted(profile: str) -> None:
     command = _installed(profile)

@@ -128,7 +128,7 @@ test('copies cost little: no more than the messages that a step adds', () => {
   assert.ok(each < 100, `${each} ms`);
 });
 
-for (const [at, { polluting }] of Object.entries(boundaries)) {
+for (const [at, { polluting }] of picked(Object.entries(boundaries), 2)) {
   test(`strict names the line of the polluting ${at}`, async () => {
     const {
       findings: [raises],

@@ -188,6 +188,7 @@ def test_three_bugs_of_one_loop_are_found_in_one_run() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("bug", BUGS)
 def test_each_of_them_alone_is_found_by_its_own_cause(bug: str) -> None:
     found = three_bugs(bug)
