@@ -85,7 +85,7 @@ def test_commands_of_the_readme_have_the_options_that_it_uses(arguments: list[st
 def test_the_readme_has_one_command_for_the_demo_and_one_for_the_tests() -> None:
     first, second = (line for block in blocks("console") for line in block.splitlines() if "-m venv" in line)
     assert first.endswith("agentcore demo")
-    assert second.endswith('pytest -q --cov -n auto -m "not live and not slow"')
+    assert second.endswith('pytest -q -n auto -m "not live and not slow"')
 
 
 def test_the_readme_lists_every_profile_with_what_its_framework_says_of_it() -> None:
