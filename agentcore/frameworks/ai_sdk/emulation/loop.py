@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-import attrs
-
 from agentcore.frameworks.ai_sdk.emulation.calls import Calls, HookError, StepCalls, called, notify, observe
 from agentcore.frameworks.ai_sdk.emulation.flow import Flow
 from agentcore.frameworks.ai_sdk.emulation.history import Approving, check_prompt, check_roles
 from agentcore.frameworks.ai_sdk.emulation.notifier import Notifier
 from agentcore.frameworks.ai_sdk.emulation.offered import Offer, make_offer, merged, require_callers
-from agentcore.frameworks.ai_sdk.emulation.prompts import PLAIN, PLAIN_WITH_TEXT, prompt, prompted
+from agentcore.frameworks.ai_sdk.emulation.prompt_rules import rules_of
+from agentcore.frameworks.ai_sdk.emulation.prompts import prompt, prompted
 from agentcore.frameworks.ai_sdk.emulation.record import Models, Outcome, Step, record
 from agentcore.frameworks.ai_sdk.emulation.recorder import Recorded, Sent
 from agentcore.frameworks.ai_sdk.emulation.results import (
@@ -37,7 +36,6 @@ from agentcore.frameworks.ai_sdk.emulation.settings import (
     read_settings,
     require_emulated,
 )
-from agentcore.frameworks.ai_sdk.emulation.tagged import TAGGED
 from agentcore.frameworks.ai_sdk.profiles import (
     AiSdkProfile,
     Base,
@@ -65,7 +63,6 @@ from agentcore.heap.heap import (
 from agentcore.heap.js import PackageError, elements, get, is_nullish, or_else, stringified
 from agentcore.heap.views import Desk
 
-_RULES: Final = {FileShape.PLAIN: PLAIN, FileShape.PLAIN_WITH_TEXT: PLAIN_WITH_TEXT, FileShape.TAGGED: TAGGED}
 _CAUGHT = (HeapTypeError, PackageError, DataCloneError, HookError)
 
 
@@ -94,13 +91,7 @@ class AiSdkLoop:
         self.caller, self.options, self.system = given.messages, given.options, given.system
         if settings.frozen:  # by the caller, never by the loop: ai-sdk.nothing-frozen
             self.store.seal(self.caller)
-        self.rules = attrs.evolve(
-            _RULES[profile.files],
-            merged_options_kept=profile.merged_options_kept,
-            lone_options_kept=profile.lone_options_kept,
-            unsafe_keys_dropped=profile.unsafe_keys_dropped,
-            approvals_excuse_results=profile.approvals_excuse_results,
-        )
+        self.rules = rules_of(profile)
         self.prompted = prompted(self.store, self.rules)
         self.models = Models(self.desk, profile.model_version, profile.model_call)
         self.model = self.models.new(settings.model)
@@ -291,9 +282,15 @@ class AiSdkLoop:
         )
 
     def _prompt(self, model: Ref, system: Value, messages: Value) -> Ref:
-        self.prompted.supported = or_else(get(self.store, model, "supportedUrls"), None)
-        if self.profile.files is FileShape.TAGGED and not isinstance(get(self.store, model, "provider"), str):
-            raise HeapTypeError("stepModel.provider.split is not a function")
+        supported = or_else(get(self.store, model, "supportedUrls"), None)
+        if self.profile.files is FileShape.TAGGED:
+            provider = get(self.store, model, "provider")
+            if not isinstance(provider, str):
+                raise HeapTypeError("stepModel.provider.split is not a function")
+            rules = rules_of(self.profile, provider.partition(".")[0])
+            if rules != self.rules:  # what is remembered of messages names another provider
+                self.rules, self.prompted = rules, prompted(self.store, rules)
+        self.prompted.supported = supported
         return prompt(self.store, system, messages, self.rules, self.prompted)
 
     def _offer(self, result: Value) -> Offer:

@@ -48,18 +48,19 @@ class PromptRules:
     """The decisions of a profile about prompts: how a prompt holds files, what merging tool messages keeps.
 
     `addresses` are those of files that stand in messages, `matches` whether a media type is one that begins
-    as a key of a model's addresses says.
+    as a key of a model's addresses says; `provider` is the one whose model the prompt is for.
     """
 
     addresses: Callable[[Store, Iterable[Value]], Iterable[Address]]
     matches: Callable[[str, str], bool]
     user_part: Callable[[Store, Value], Ref]
     assistant_part: Callable[[Store, Value], Value]
-    content_item: Callable[[Store, Slot], Slot]
+    content_item: Callable[[Store, Slot, str], Slot]
     merged_options_kept: bool
     lone_options_kept: bool
     unsafe_keys_dropped: bool
     approvals_excuse_results: bool
+    provider: str = ""
 
 
 def prompted(store: Store, rules: PromptRules) -> Prompted:
@@ -240,11 +241,13 @@ def _result_output(store: Store, output: Value, rules: PromptRules) -> Value:
     if get(store, output, "type") != "content":
         return output
     value = get(store, output, "value")
-    items = store.array([rules.content_item(store, item) for item in elements(store, value, "map")])
+    items = store.array(
+        [rules.content_item(store, item, rules.provider) for item in elements(store, value, "map")]
+    )
     return store.derive(store.object({"type": "content", "value": store.derive(items, value)}), output)
 
 
-def _content_item(store: Store, item: Slot) -> Slot:
+def _content_item(store: Store, item: Slot, _provider: str) -> Slot:
     if get(store, item, "type") != "media":
         return item
     media_type = get(store, item, "mediaType")

@@ -234,7 +234,11 @@ class Models:
         if not is_object(model):
             raise PackageError("AI_NoSuchModelError", "a model is an object here, not a name of a gateway's")
         if get(self.store, model, "specificationVersion") not in ("v2", "v3", self.version):
-            raise PackageError("AI_UnsupportedModelVersionError", "Unsupported model version")
+            of = (get(self.store, model, name) for name in ("specificationVersion", "provider", "modelId"))
+            message = 'Unsupported model version {} for provider "{}" and model "{}".'
+            raise PackageError(
+                "AI_UnsupportedModelVersionError", message.format(*(text(self.store, each) for each in of))
+            )
         return model  # type: ignore[return-value]
 
     def info(self, model: Ref) -> Ref:

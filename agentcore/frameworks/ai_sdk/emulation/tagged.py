@@ -197,8 +197,11 @@ def other_assistant_part(store: Store, part: Value) -> Value:
     return store.derive(store.object(fields), part, fields=_MEDIA)
 
 
-def content_item(store: Store, item: Slot) -> Slot:
-    """An item of a tool result's content: a file if it is one under whatever name, else the item itself."""
+def content_item(store: Store, item: Slot, provider: str) -> Slot:
+    """An item of a tool result's content: a file if it is one under whatever name, else the item itself.
+
+    `provider` is the one that an id of a file is from.
+    """
     kind = get(store, item, "type")
     if kind == "file":
         named = get(store, item, "filename")
@@ -207,7 +210,7 @@ def content_item(store: Store, item: Slot) -> Slot:
         )
     if kind not in _OLDER_ITEMS:
         return item
-    data, media_type, named = _OLDER_ITEMS[str(kind)](store, item)
+    data, media_type, named = _OLDER_ITEMS[str(kind)](store, item, provider)
     fields: dict[str, Value] = {
         "type": "file",
         "data": data,
@@ -221,12 +224,12 @@ def content_item(store: Store, item: Slot) -> Slot:
 _Item = tuple[Ref, Value, Value]
 
 
-def _of_data(store: Store, item: Value) -> _Item:
+def _of_data(store: Store, item: Value, _provider: str) -> _Item:
     named = get(store, item, "filename") if get(store, item, "type") == "file-data" else UNDEFINED
     return _inline(store, get(store, item, "data")), get(store, item, "mediaType"), named
 
 
-def _of_address(store: Store, item: Value) -> _Item:
+def _of_address(store: Store, item: Value, _provider: str) -> _Item:
     address, declared = _address(store, item)
     try:
         tagged, named = _read(store, address)
@@ -235,14 +238,13 @@ def _of_address(store: Store, item: Value) -> _Item:
     return tagged, _media_type(store, tagged, named, declared), UNDEFINED
 
 
-def _of_id(store: Store, item: Value) -> _Item:
+def _of_id(store: Store, item: Value, provider: str) -> _Item:
     file_id = get(store, item, "fileId")
-    # The scripted models' provider.
-    reference = file_id if type(file_id) is Ref else store.object({"scripted": file_id})
+    reference = file_id if type(file_id) is Ref else store.object({provider: file_id})
     return _referring(store, item, reference)
 
 
-def _of_reference(store: Store, item: Value) -> _Item:
+def _of_reference(store: Store, item: Value, _provider: str) -> _Item:
     return _referring(store, item, get(store, item, "providerReference"))
 
 

@@ -18,6 +18,7 @@ logging.disable(logging.CRITICAL)
 answers = sys.stdout
 sys.stdout = sys.stderr
 
+from clock import VirtualTimeLoop  # noqa: E402
 from run import Run  # noqa: E402
 
 VERSION = version("strands-agents")
@@ -121,4 +122,5 @@ async def traced(program: dict[str, Any]) -> dict[str, Any]:
         return {"driverError": f"{type(error).__name__}: {error}"}
 
 
-asyncio.run(main())
+with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+    runner.run(main())
