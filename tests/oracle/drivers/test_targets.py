@@ -326,6 +326,21 @@ def every_target(installer: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("target", found.values(), ids=found)
 
 
+@pytest.mark.parametrize("source", sorted({target.source for target in TARGETS.values()}))
+def test_each_file_of_a_driver_is_installed_with_some_package(source: str) -> None:
+    own = [target for target in TARGETS.values() if target.source == source]
+    named = {name for target in own for name in (*target.files, f"{target.folder}/driver.mjs")}
+    named |= {f"{target.folder}/driver.py" for target in own if target.installer == "pip"}
+    folder = Path(str(files(source) / "package"))
+    there = [
+        file
+        for kind in ("mjs", "py")
+        for file in folder.rglob(f"*.{kind}")
+        if "node_modules" not in file.parts
+    ]
+    assert {file.relative_to(folder).as_posix() for file in there} - named == set()
+
+
 @every_target("npm")
 def test_a_lock_file_pins_everything_by_content_and_names_no_address_to_load_it_from(target: Target) -> None:
     assert lock(target)
