@@ -270,6 +270,13 @@ class MastraProfile:
             "follows; otherwise the run ends."
         )
     )
+    keeps_arguments_back: bool = attrs.field(
+        metadata=decision(
+            "Of a call's arguments no `resumeData`, `suspendedToolCallId` and `suspendedToolRunId` reach the "
+            "tool, and no `_background` that is true, and any `resumeData` but null makes the call run after "
+            "the others; otherwise only `resumeData` is kept back, and does so if it is true."
+        )
+    )
     streams_run_tools_early: bool = attrs.field(
         metadata=decision(
             "A stream runs a tool as soon as its call is there, before the list has the message."
@@ -354,6 +361,7 @@ MASTRA_1_71: Final = MastraProfile(
     fills_empty_calls=True,
     repeated_calls_run_last=True,
     unrecorded_calls_run=True,
+    keeps_arguments_back=True,
     streams_run_tools_early=True,
     streams_call_once=True,
     stream_text_is_last=True,
@@ -417,6 +425,7 @@ MASTRA_1_0: Final = MastraProfile(
     fills_empty_calls=False,
     repeated_calls_run_last=False,
     unrecorded_calls_run=False,
+    keeps_arguments_back=False,
     streams_run_tools_early=False,
     streams_call_once=False,
     stream_text_is_last=False,

@@ -14,8 +14,9 @@ from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandl
 from agentcore.frameworks.mastra.emulation.errors import MastraError, TripWire
 from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty, is_same
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.model_calls import Models
 from agentcore.frameworks.mastra.emulation.settings import Hook, Processor, Settings, Tool
-from agentcore.frameworks.mastra.emulation.tools import Models, built
+from agentcore.frameworks.mastra.emulation.tools import built
 from agentcore.frameworks.mastra.profiles import Executor
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, HostValueError, Ref, Slot, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, text
@@ -190,7 +191,7 @@ class Processors:
             "stepNumber": number,
             "systemMessages": self._or_none(values["systemMessages"]),
             "steps": self._or_none(values["steps"]),
-            **{name: values[name] for name in _STEP_FIELDS},
+            **self._step_fields(values),
             "retryCount": or_else(values["retryCount"], 0),
         }
         result = self._checked(self._called(processor.id, hook, shown), processor.id, number)
@@ -203,6 +204,11 @@ class Processors:
         if self.profile.live_system_messages:
             named["systemMessages"] = target.system_messages
         return {**passed, "messages": messages, **result, **named}
+
+    def _step_fields(self, values: Fields) -> Fields:
+        """The fields of a step as a processor is given them; an id that one returned may be shown to none."""
+        shown = {name: values[name] for name in _STEP_FIELDS}
+        return shown if self.profile.sets_message_id else {**shown, "messageId": UNDEFINED}
 
     def _or_none(self, value: Value) -> Value:
         """Returns `value ?? []`."""
@@ -217,7 +223,7 @@ class Processors:
             "stepNumber": number,
             "steps": steps,
             "systemMessages": self._systems(),
-            **{name: step[name] for name in _STEP_FIELDS},
+            **self._step_fields(step),
             "retryCount": 0,
         }
         result = self._checked(self._called(processor_id, hook, shown), processor_id, number)

@@ -1,0 +1,270 @@
+"""What a hook writes or returns that no step counts on, with what the real package makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from cli.commands import lines_of, run
+
+RELEASES = ("mastra@1.71.0", "mastra@1.0.4")
+NEW, OLD = RELEASES
+
+
+def trace(profile: str, **named: Any) -> Any:
+    program = {"id": "a", **named}
+    return json.loads(run("trace", "--profile", profile, given=lines_of([program])).stdout)
+
+
+def prepared(profile: str, *ops: dict[str, Any], **named: Any) -> Any:
+    """The trace of a program whose prepareStep does these in its first step."""
+    return trace(profile, prepareStep={"0": [*ops]}, **named)
+
+
+def writes(on: str, name: str, value: Any) -> dict[str, Any]:
+    return {"op": "set", "on": on, "at": [name], "value": value}
+
+
+def call(call_id: str, name: str, **given: Any) -> dict[str, Any]:
+    return {"type": "tool-call", "toolCallId": call_id, "toolName": name, "input": given}
+
+
+# ---------------------------------------------------------------- the model of a step
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({}, "model.provider.split is not a function"),
+        (0, "model.provider.split is not a function"),
+        (["x"], "model.provider.split is not a function"),
+        (None, "Cannot read properties of null (reading 'split')"),
+    ],
+)
+def test_no_model_is_called_whose_provider_is_no_text(profile: str, value: Any, told: str) -> None:
+    traced = prepared(profile, writes("model", "provider", value))
+    assert traced["events"] == ["prepareStep@0"]
+    assert traced["error"]["message"] == (
+        told if profile == NEW else "Exhausted all fallback models and reached the maximum number of retries."
+    )
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(("value", "text"), [("v9", "v9"), ({}, "[object Object]"), (None, "null")])
+def test_no_model_is_called_that_was_made_one_of_an_unknown_version(
+    profile: str, value: Any, text: str
+) -> None:
+    wrote = writes("model", "specificationVersion", value)
+    written = prepared(profile, wrote)
+    returned = prepared(profile, wrote, {"op": "returnArgs", "fields": ["model"]})
+    assert written["events"] == returned["events"] == ["prepareStep@0"]
+    if profile == NEW:
+        known = "Supported versions: v2, v3, v4"
+        assert written["error"]["message"] == f"Unsupported model version: {text}. {known}"
+        assert f"unsupported model version {text} in step 0" in returned["error"]["message"]
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize("name", ["modelId", "supportedUrls", "x"])
+def test_what_else_is_written_into_a_model_does_not_keep_it_from_being_called(
+    profile: str, name: str
+) -> None:
+    for value in ({}, None, 7, "y"):
+        assert prepared(profile, writes("model", name, value))["final"]["text"] == "ok"
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_the_tools_are_looked_at_before_the_provider_is(profile: str) -> None:
+    active = {"op": "return", "activeTools": 5}
+    traced = prepared(profile, writes("model", "provider", 5), active, tools={"save": {}})
+    assert traced["model"] == []
+    if profile == NEW:
+        assert "provider" not in traced["error"]["message"]
+
+
+def test_the_version_of_a_model_is_looked_at_before_a_time_limit_is() -> None:
+    limits = {"op": "return", "modelSettings": {"timeout": 5}}
+    traced = prepared(NEW, writes("model", "specificationVersion", "v9"), limits)
+    assert traced["error"]["message"].startswith("Unsupported model version")
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ({"specificationVersion": "v9"}, "unsupported model version v9"),
+        ({"specificationVersion": {}}, "unsupported model version [object Object]"),
+        ({"a": 1}, "Invalid model configuration provided"),
+        ([], "Invalid model configuration provided"),
+        (5, "Invalid model configuration provided"),
+    ],
+)
+def test_json_that_stands_for_no_model_is_refused(model: Any, told: str) -> None:
+    traced = prepared(NEW, {"op": "returnValue", "value": {"model": model}})
+    assert traced["events"] == ["prepareStep@0"]
+    assert told in traced["error"]["message"]
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(
+    "model",
+    [{"specificationVersion": "v2"}, {"id": "openai/x"}, {"providerId": "openai", "modelId": "x"}],
+    ids=["version", "id", "provider"],
+)
+def test_json_that_stands_for_a_model_is_told_as_not_emulated(profile: str, model: dict[str, Any]) -> None:
+    traced = prepared(profile, {"op": "returnValue", "value": {"model": model}})
+    assert "a model given as an object of JSON" in traced["unsupported"]
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_what_is_not_emulated_of_a_step_is_told_by_its_name(profile: str) -> None:
+    output = {"op": "return", "structuredOutput": {"schema": {"type": "object"}}}
+    assert "structuredOutput with a schema" in prepared(profile, output)["unsupported"]
+    routed = {"op": "return", "model": {"router": "nobody/gpt"}}
+    assert "the provider nobody" in prepared(profile, routed)["unsupported"]
+    for free in ({}, "y", None, {"jsonPromptInjection": "auto"}):
+        traced = prepared(profile, {"op": "return", "structuredOutput": free})
+        assert traced["final"]["text"] == "ok"
+
+
+@pytest.mark.parametrize("name", ["nobody", "openai/", "/gpt", "/"])
+def test_the_name_of_a_model_has_a_provider_and_a_model(name: str) -> None:
+    traced = prepared(NEW, {"op": "return", "model": {"router": name}})
+    assert traced["error"]["message"].startswith(f"Attempted to parse provider/model from {name} but")
+    assert len(traced["list"]) == 1
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_an_error_of_types_does_not_have_a_model_called_again(profile: str) -> None:
+    traced = prepared(profile, {"op": "return", "modelSettings": {"tools": 5, "maxRetries": 2}})
+    assert traced["events"] == ["prepareStep@0", "model:base"]
+
+
+# ---------------------------------------------------------------- what a hook is given
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_only_a_release_that_has_them_shows_the_next_hook_the_id_of_a_message(profile: str) -> None:
+    looks = {"op": "observe", "on": "messageId", "as": "id"}
+    first = {"id": "p", "steps": {"0": [{"op": "return", "messageId": "y"}]}}
+    traced = trace(profile, processors=[first], prepareStep={"0": [looks]})
+    assert ("opErrors" in traced) == (profile == OLD)
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(("tools", "shown"), [(0, 0), ("", ""), (None, None), (True, []), ({}, [])])
+def test_tools_that_are_none_are_shown_as_they_are(profile: str, tools: Any, shown: Any) -> None:
+    first = {"id": "p", "steps": {"0": [{"op": "returnValue", "value": {"tools": tools}}]}}
+    traced = trace(profile, processors=[first], prepareStep={})
+    assert traced["received"][1]["got"]["tools"] == shown
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_a_model_without_a_name_is_shown_without_one(profile: str) -> None:
+    first = {"id": "p", "steps": {"0": [{"op": "delete", "on": "model", "at": ["modelId"]}]}}
+    assert "model" not in trace(profile, processors=[first], prepareStep={})["received"][1]["got"]
+
+
+# ---------------------------------------------------------------- before the first step
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(
+    "op", [{"op": "stash", "name": "s"}, {"op": "abort"}, {"op": "throw", "message": "y"}]
+)
+def test_processors_see_the_input_though_the_tools_cannot_be_named(profile: str, op: dict[str, Any]) -> None:
+    tools: dict[str, Any] = {"é": {}, "_": {}}
+    traced = trace(profile, tools=tools, processors=[{"id": "p", "input": [op]}])
+    assert traced["events"] == ["p@input"]
+    assert traced["error"]["cause"]["code"] == "AGENT_TOOL_NAME_COLLISION"
+
+
+@pytest.mark.parametrize(
+    ("op", "told"),
+    [
+        ({"op": "stash", "name": "s"}, "modelSettings.timeout"),
+        ({"op": "throw", "message": "y"}, "Input processor error"),
+        ({"op": "set", "at": [0, "role"], "value": "zz"}, "Unsupported role: zz"),
+    ],
+    ids=["timeout", "processor", "role"],
+)
+def test_a_time_limit_is_looked_at_once_the_messages_are_ready(op: dict[str, Any], told: str) -> None:
+    traced = trace(NEW, modelSettings={"timeout": []}, processors=[{"id": "p", "input": [op]}])
+    assert traced["events"] == ["p@input"]
+    assert told in traced["error"]["message"]
+
+
+# ---------------------------------------------------------------- tools
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+@pytest.mark.parametrize(
+    ("resume", "late"), [(1, RELEASES), (0, (NEW,)), (None, ())], ids=["true", "false", "null"]
+)
+def test_a_call_that_resumes_another_runs_after_those_that_do_not(
+    profile: str, resume: Any, late: tuple[str, ...]
+) -> None:
+    answer = [call("1", "look", resumeData=resume), call("2", "save")]
+    traced = trace(profile, tools={"look": {}, "save": {}}, script=[answer])
+    assert traced["events"][1:] == (
+        ["tool:save", "tool:look"] if profile in late else ["tool:look", "tool:save"]
+    )
+
+
+def test_a_stream_of_the_new_release_runs_a_call_that_resumes_another_as_it_comes() -> None:
+    answer = [call("1", "look", resumeData=1), call("2", "save")]
+    for profile, first in zip(RELEASES, ("look", "save"), strict=True):
+        traced = trace(profile, path="stream", tools={"look": {}, "save": {}}, script=[answer])
+        assert traced["tools"][0]["name"] == first
+
+
+def test_calls_of_an_id_that_came_before_wait_as_long_as_those_that_resume_one() -> None:
+    tools: dict[str, Any] = {name: {} for name in "abcd"}
+    answer = [call("1", "a"), call("1", "b", x=1), call("2", "c", resumeData=1), call("3", "d")]
+    traced = trace(NEW, tools=tools, script=[answer])
+    # The first call has no arguments, and takes those of the second.
+    assert "".join(ran["name"] for ran in traced["tools"]) == "adbc"
+    both = [call("1", "a", x=1), call("1", "b", resumeData=1), call("2", "c", resumeData=1)]
+    traced = trace(NEW, tools=tools, script=[both])
+    assert "".join(ran["name"] for ran in traced["tools"]) == "acb"
+
+
+@pytest.mark.parametrize("path", ["generate", "stream"])
+def test_a_tool_that_may_stop_a_run_has_all_calls_run_in_turn(path: str) -> None:
+    stops = {"op": "set", "on": "tools", "at": ["save", "hasSuspendSchema"], "value": True}
+    answer = [call("1", "look", resumeData=1), call("2", "save")]
+    for profile, first in zip(RELEASES, ("look", "save"), strict=True):
+        traced = prepared(profile, stops, path=path, tools={"look": {}, "save": {}}, script=[answer])
+        assert traced["tools"][0]["name"] == first
+
+
+def test_the_new_release_keeps_arguments_back_that_are_for_itself() -> None:
+    given = {"resumeData": None, "suspendedToolCallId": 1, "suspendedToolRunId": 2, "a": 3}
+    for background in ({"b": 4}, 0):
+        answer = [call("1", "look", **given, _background=background)]
+        new, old = (
+            trace(each, tools={"look": {}}, script=[answer])["tools"][0]["input"] for each in RELEASES
+        )
+        assert new == {"a": 3, **({} if background else {"_background": 0})}
+        assert old == {name: value for name, value in answer[0]["input"].items() if name != "resumeData"}
+
+
+def test_a_prompt_for_an_agent_as_a_tool_is_told_as_not_emulated() -> None:
+    traced = trace(NEW, tools={"agent-x": {}}, script=[[call("1", "agent-x", prompt="y")]])
+    assert "a prompt for the tool agent-x" in traced["unsupported"]
+
+
+def test_a_blank_error_of_a_tool_is_told_by_another_text_to_the_next_model() -> None:
+    ops = [{"op": "set", "at": [0, "createdAt"], "value": "y"}]
+    traced = trace(
+        NEW,
+        path="stream",
+        tools={"save": {"error": ""}},
+        script=[[call("1", "save")]],
+        prepareStep={"0": ops},
+        fallbackModels=["z"],
+    )
+    (part,) = traced["received"][1]["got"]["messages"][1]["content"]["parts"]
+    assert part["toolInvocation"]["errorText"] == "Tool execution failed"
