@@ -216,6 +216,12 @@ class MastraProfile:
             heading="Model calls",
         )
     )
+    knows_providers: bool = attrs.field(
+        metadata=decision(
+            "A conversation that ends with an answer gets a message of the user's for models of Google's "
+            "from Gemini 3 on, and for those without a number; otherwise it is sent as it is."
+        )
+    )
     retries_run_processors: bool = attrs.field(
         metadata=decision(
             "The agent's retries run the processors again, and what fails in the end has no kind any more."
@@ -349,6 +355,7 @@ MASTRA_1_71: Final = MastraProfile(
     lowers_headers=True,
     checks_timeout=True,
     model_retries=0,
+    knows_providers=True,
     retries_run_processors=False,
     goes_on_with_fallback=True,
     recording=Recording.WHOLE,
@@ -413,6 +420,7 @@ MASTRA_1_0: Final = MastraProfile(
     lowers_headers=False,
     checks_timeout=False,
     model_retries=2,
+    knows_providers=False,
     retries_run_processors=True,
     goes_on_with_fallback=False,
     recording=Recording.PIECES,

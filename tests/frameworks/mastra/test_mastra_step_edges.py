@@ -72,7 +72,8 @@ def test_no_model_is_called_that_was_made_one_of_an_unknown_version(
 def test_what_else_is_written_into_a_model_does_not_keep_it_from_being_called(
     profile: str, name: str
 ) -> None:
-    for value in ({}, None, 7, "y"):
+    values: tuple[Any, ...] = ({}, None, 7, "y")
+    for value in values:
         assert prepared(profile, writes("model", name, value))["final"]["text"] == "ok"
 
 
@@ -268,3 +269,98 @@ def test_a_blank_error_of_a_tool_is_told_by_another_text_to_the_next_model() -> 
     )
     (part,) = traced["received"][1]["got"]["messages"][1]["content"]["parts"]
     assert part["toolInvocation"]["errorText"] == "Tool execution failed"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("strict", True), ("title", "y"), ("toModelOutput", 1), ("needsApprovalFn", 1), ("parameters", {})],
+)
+@pytest.mark.parametrize("profile", RELEASES)
+def test_a_field_of_a_tool_that_no_scripted_tool_has_is_told_as_not_emulated(
+    profile: str, field: str, value: Any
+) -> None:
+    wrote = {"op": "set", "on": "tools", "at": ["save", field], "value": value}
+    assert "in tools.save" in prepared(profile, wrote, tools={"save": {}})["unsupported"]
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_what_is_no_object_among_tools_is_not_offered(profile: str) -> None:
+    tools = {"a": 5, "b": {"description": "y"}, "c": "", "d": False}
+    traced = prepared(profile, {"op": "returnValue", "value": {"tools": tools}})
+    assert traced["model"][0]["tools"] == ["b"]
+    nothing = prepared(profile, {"op": "returnValue", "value": {"tools": {"a": None}}})
+    assert "a tool that is no object" in nothing["unsupported"]
+
+
+def test_a_tool_whose_function_is_none_ends_a_run_of_the_old_release_alone() -> None:
+    wrote = {"op": "set", "on": "tools", "at": ["save", "execute"], "value": 5}
+    for profile, receiver in zip(RELEASES, ("tool", "tool2"), strict=True):
+        traced = prepared(profile, wrote, tools={"save": {}}, script=[[call("1", "save")]])
+        assert ("prepareStep@1" in traced["events"]) == (profile == NEW)
+        assert f"{receiver}.execute is not a function" in json.dumps(traced["list"])
+
+
+# ---------------------------------------------------------------- models of Google's
+
+ANSWERED = ["x", {"role": "assistant", "content": "y"}]
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "asked"),
+    [
+        ("google", "x", True),
+        ("Google.generative-ai", "gemini-3-pro", True),
+        ("vertex-x", "gemini-2.5", False),
+        ("google", 7, True),
+        ("scripted", "google/x", True),
+        ("googles", "x", False),
+        ("anthropic", "google/x", False),
+    ],
+)
+def test_only_google_has_a_conversation_end_with_the_user(provider: str, name: Any, asked: bool) -> None:
+    wrote = (writes("model", "provider", provider), writes("model", "modelId", name))
+    new, old = (prepared(profile, *wrote, messages=ANSWERED) for profile in RELEASES)
+    added = [{"role": "user", "content": [{"type": "text", "text": "Continue."}]}]
+    told = json.loads(json.dumps(new["model"][0]["prompt"]))
+    for part in [part for message in told for part in message["content"]]:
+        part.pop("providerOptions", None)
+    assert told[2:] == (added if asked else [])
+    assert ("Continue." in json.dumps(new["list"])) == asked
+    assert len(old["model"][0]["prompt"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "asked"),
+    [
+        ([{"type": "text", "text": "y"}, {"type": "step-start"}], True),
+        ([{"state": "call"}], False),
+        ([{"type": "text", "text": "y"}, {"state": "call"}], True),
+        ([{"type": "text", "text": "y"}, {"state": "result", "result": 1}], False),
+    ],
+    ids=["text", "call", "text and call", "result"],
+)
+def test_a_call_alone_and_what_a_tool_answered_are_no_answer_at_the_end(
+    parts: list[dict[str, Any]], asked: bool
+) -> None:
+    called = {"toolCallId": "c", "toolName": "t", "args": {}}
+    made = [
+        part if "type" in part else {"type": "tool-invocation", "toolInvocation": {**called, **part}}
+        for part in parts
+    ]
+    message = {"id": "q", "role": "assistant", "content": {"format": 2, "parts": made}}
+    traced = prepared(NEW, writes("model", "provider", "google"), messages=["x", message])
+    assert ("Continue." in json.dumps(traced["model"])) == asked
+
+
+def test_a_model_of_google_is_looked_at_without_any_hook_too() -> None:
+    throws = [[{"type": "throw", "message": "y"}], [{"type": "text", "text": "z"}]]
+    traced = trace(NEW, messages=ANSWERED, script=throws, fallbackModels=["google/x"])
+    assert [len(asked["prompt"]) for asked in traced["model"]] == [2, 3]
+
+
+def test_how_a_model_of_another_provider_samples_is_told_as_not_emulated() -> None:
+    settings = {"op": "return", "modelSettings": {"topP": 1}}
+    wrote = writes("model", "provider", "openai")
+    assert "the setting topP" in prepared(NEW, wrote, settings)["unsupported"]
+    assert prepared(OLD, wrote, settings)["model"][0]["settings"] == {"topP": 1}
+    assert prepared(NEW, settings)["model"][0]["settings"] == {"topP": 1}

@@ -320,7 +320,7 @@ class MastraLoop:
         }
         self.recorder.refresh_last_step()
         current: Fields = dict(step)
-        if self.processors.any_for_steps:
+        if self.processors.any_for_steps or self.models.ends_with_the_user(fallback.model):
             current = self._processed(step, retries)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
@@ -348,7 +348,7 @@ class MastraLoop:
 
     def _ask_model(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
-        tooling.check_whole(self.desk, current["tools"])
+        tooling.check_whole(self.desk, current["tools"], called=False)
         shown = prompt(self.list)
         self.models.check_version(current["model"])
         self.models.check_timeout(current["modelSettings"])
@@ -364,6 +364,7 @@ class MastraLoop:
             raise self.desk.leave_out("structuredOutput with a schema", "leave the schema out")
         self.models.check_provider(current["model"])
         settings = current["modelSettings"]
+        self.models.check_settings(current["model"], settings)
         kept_back = (*_NOT_SENT, "timeout") if self.profile.checks_timeout else _NOT_SENT
         sent = {name: slot for name, slot in fields(store, settings).items() if name not in kept_back}
         headers = UNDEFINED if is_nullish(settings) else get(store, settings, "headers")
@@ -379,6 +380,7 @@ class MastraLoop:
         )
         store.derive(options, settings, fields=frozenset(sent))
         answered = self._call_model(current["model"], options, settings, is_last=is_last)
+        tooling.check_whole(self.desk, current["tools"], called=bool(answered.calls))
         own_id = self._message_id(current)
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)

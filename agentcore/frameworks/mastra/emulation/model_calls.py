@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
@@ -12,11 +14,18 @@ from agentcore.frameworks.mastra.emulation.forms import has
 from agentcore.frameworks.mastra.emulation.settings import Model, Router
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Store, Value
-from agentcore.heap.js import PackageError, get, is_array, is_nullish, text
+from agentcore.heap.js import PackageError, fields, get, is_array, is_nullish, text
 from agentcore.heap.loading import answer_parts, unfit
 from agentcore.heap.views import Desk, View
 
 _PROVIDER: Final = "scripted"
+_SAMPLING: Final = ("temperature", "topP", "topK")
+# How the providers of a family's models begin, and the names of its models.
+_FAMILIES: Final = MappingProxyType(
+    {"anthropic": "anthropic", "openai": "openai|azure", "google": "google|vertex"}
+)
+_GEMINI: Final = re.compile("gemini-([0-9]+)", re.IGNORECASE)
+_GEMINI_ENDS_WITH_THE_USER: Final = 3
 _ROUTED: Final = ("openai", "anthropic")
 _LIMITS: Final = ("totalMs", "stepMs", "firstChunkMs")
 _NO_MODEL: Final = "Invalid model configuration provided"
@@ -112,6 +121,40 @@ class Models:
             known = ", ".join(self.profile.models)
             told = f"Unsupported model version: {text(self.store, version)}. Supported versions: {known}"
             raise PackageError("Error", told)
+
+    def _family(self, model: Value) -> str | None:
+        """Whose models the package takes a model for, by its provider and its name; None for others."""
+        provider, own_id = (get(self.store, model, name) for name in ("provider", "modelId"))
+        for family, prefixes in _FAMILIES.items():
+            by_provider, by_id = (
+                re.compile(f"({prefixes}){end}", re.IGNORECASE) for end in (r"($|[.-])", "[/:]")
+            )
+            if isinstance(provider, str) and by_provider.match(provider):
+                return family
+            if isinstance(own_id, str) and by_id.match(own_id):
+                return family
+        return None
+
+    def ends_with_the_user(self, model: Value) -> bool:
+        """True if the package has a conversation end with the user for a model, whatever it is asked for."""
+        if not self.profile.knows_providers or self._family(model) != "google":
+            return False
+        own_id = get(self.store, model, "modelId")
+        release = _GEMINI.search(own_id) if isinstance(own_id, str) else None
+        return release is None or int(release[1]) >= _GEMINI_ENDS_WITH_THE_USER
+
+    def check_settings(self, model: Value, settings: Value) -> None:
+        """Checks that no setting is one that the package sends to some models only.
+
+        Raises:
+            NotEmulatedError: for one of another provider's than the scripted models have.
+        """
+        own = fields(self.store, settings)
+        named = f"{get(self.store, model, 'provider')}/{text(self.store, get(self.store, model, 'modelId'))}"
+        known = named.startswith(f"{_PROVIDER}/") and named.count("/") == 1
+        for name in _SAMPLING if self.profile.knows_providers and not known else ():
+            if name in own:
+                raise self.desk.leave_out(f"the setting {name} of the model {named}", "leave its provider")
 
     def check_provider(self, model: Value) -> None:
         """Checks that a model's provider is still a text, which the package looks into.

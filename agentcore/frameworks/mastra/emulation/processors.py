@@ -7,15 +7,25 @@ list's own array (rule mastra.messages-live) and comes at every step (rule mastr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.errors import MastraError, TripWire
-from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty, is_same
+from agentcore.frameworks.mastra.emulation.forms import FORMAT, each_of, filled, is_empty, is_same
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.model_calls import Models
-from agentcore.frameworks.mastra.emulation.settings import Hook, Processor, Settings, Tool
+from agentcore.frameworks.mastra.emulation.settings import (
+    Hook,
+    Processor,
+    Settings,
+    Tool,
+    date,
+    is_date,
+    parsed,
+    time_of,
+)
 from agentcore.frameworks.mastra.emulation.tools import built
 from agentcore.frameworks.mastra.profiles import Executor
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, HostValueError, Ref, Slot, Value
@@ -26,6 +36,7 @@ Fields: TypeAlias = dict[str, Any]
 """Fields by name: slots, UNDEFINED, or a message list."""
 
 PREPARE_STEP: Final = "prepare-step"
+_SETTLED: Final = ("result", "output-error")
 _STEP_FIELDS: Final = (
     "model",
     "tools",
@@ -170,7 +181,43 @@ class Processors:
             result |= self._as_workflow(values, lambda one: one.process_input_step, self._step)
         for processor_id, hook in self._run_directly():
             result |= self._prepared(processor_id, hook, result, number, steps)
+        if self.models.ends_with_the_user(result["model"]):
+            self._end_with_the_user()
         return result
+
+    def _end_with_the_user(self) -> None:
+        """Adds a message of the user's after an answer that the conversation ends with."""
+        store, target = self.store, self.target
+        last = target.all()[-1] if target.all() else None
+        if last is None or is_empty(last) or not self._is_open_answer(last):
+            return
+        told = get(store, last, "createdAt")
+        time = time_of(store, told) if is_date(store, told) else math.nan
+        read = parsed(told) if isinstance(told, str) else time
+        at = max(target.clock.now, 0 if read is None or math.isnan(read) else read + 1)
+        part = store.object({"type": "text", "text": "Continue."})
+        made: dict[str, Value] = {
+            "id": target.clock.draw_id(),
+            "role": "user",
+            "content": store.object({"format": FORMAT, "parts": store.array([part])}),
+            "createdAt": date(store, at),
+        }
+        target.add(store.object(made), "context")
+
+    def _is_open_answer(self, message: Slot) -> bool:
+        """True if what a model is shown of a message ends with an answer of a model's."""
+        store = self.store
+        if get(store, message, "role") != "assistant":
+            return False
+        parts = get(store, get(store, message, "content"), "parts")
+        for part in reversed(elements(store, parts, "map")):
+            kind = get(store, part, "type")
+            if kind == "tool-invocation":
+                if get(store, get(store, part, "toolInvocation"), "state") in _SETTLED:
+                    return False
+            elif kind != "step-start":
+                return True
+        return False
 
     def _run_directly(self) -> Iterator[tuple[str, Hook]]:
         if self.executor is Executor.DIRECT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -48,6 +48,8 @@ _KEPT_BACK: Final = ("suspendedToolCallId", "suspendedToolRunId")
 _BACKGROUND: Final = "_background"
 _AGENT: Final = "agent-"
 _AT_ONCE: Final = 10
+# What the package reads in a tool that no scripted tool has.
+_READ: Final = ("strict", "title", "toModelOutput", "needsApprovalFn")
 
 _TYPE: Final = "function"
 
@@ -132,23 +134,31 @@ INHERITED: Final = frozenset(
 """What every object of JavaScript answers to, without a field of its own."""
 
 
-def check_whole(desk: Desk, tools: Value) -> None:
+def check_whole(desk: Desk, tools: Value, *, called: bool) -> None:
     """Checks that tools are objects, those with a function also of the type and schema that they came with.
+
+    What is no object is not offered to a model. `called`: a model called tools, and all have to be objects.
 
     Raises:
         NotEmulatedError: if a hook put something else there.
     """
     store = desk.store
     for name, tool in (fields(store, tools) if tools else {}).items():
-        if not isinstance(tool, Ref) or not _is_whole(store, tool):
-            what = "a tool that is no object" if not isinstance(tool, Ref) else "the type or schema of a tool"
-            raise desk.leave_out(f"{what} in tools.{name}", "leave them as they are")
+        if not isinstance(tool, Ref):
+            if called or tool is None:
+                raise desk.leave_out(f"a tool that is no object in tools.{name}", "leave it as it is")
+            continue
+        if not _is_whole(store, tool):
+            raise desk.leave_out(f"the type or schema of a tool in tools.{name}", "leave them as they are")
+        for read in () if is_array(store, tool) else _READ:
+            if get(store, tool, read):
+                raise desk.leave_out(f"the field {read} of a tool in tools.{name}", "leave it out")
 
 
 def _is_whole(store: Store, tool: Ref) -> bool:
     own = {} if is_array(store, tool) else fields(store, tool)
     if "execute" not in own:
-        return "type" not in own or own["type"] == _TYPE
+        return own.get("type", _TYPE) == _TYPE and "inputSchema" not in own and "parameters" not in own
     if "type" not in own:
         schema = own.get("inputSchema")
         return isinstance(schema, Ref) and isinstance(store.cells[schema.address], SchemaCell)
@@ -252,12 +262,19 @@ def run(  # noqa: PLR0913 - a call, what it is run with, and by whom
         return Answer(call)
     if get(store, tool, "requireApproval"):
         raise desk.leave_out("requireApproval", "leave it false")
+    if not isinstance(execute, Function) or execute.call is None:
+        # The receiver is named as in the build.
+        receiver = "tool2" if profile.throwing_tool_ends else "tool"
+        return Answer(call, error=f"{receiver}.execute is not a function", thrown=True)
     args = or_else(args, get(store, call, "args"))
     if profile.keeps_arguments_back and name.startswith(_AGENT) and has(store, args, "prompt"):
         raise desk.leave_out(f"a prompt for the tool {name}", f"give the tool no name with {_AGENT}")
     try:
         with desk.acting(f"tool {name}"):
-            return Answer(call, result=_output(desk, execute, args, _kept_back(store, args, profile)))
+            own = _input(store, args, _kept_back(store, args, profile))
+            desk.hook = execute.name
+            output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
+            return Answer(call, result=_result(desk, output))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         return Answer(call, error=str(error), thrown=get(store, tool, "type") != _TYPE)
 
@@ -364,18 +381,16 @@ def _missing(store: Store, name: str, tools: Value, active: Value) -> str:
     return f'Tool "{name}" not found.{listed}. {how}'
 
 
-def _output(desk: Desk, execute: Value, args: Value, kept_back: Collection[str]) -> Value:
-    if not isinstance(execute, Function) or execute.call is None:
-        raise HeapTypeError("tool.execute is not a function")
-    store = desk.store
-    # Checking the input against the tool's schema makes it anew, at every depth.
+def _input(store: Store, args: Value, kept_back: Collection[str]) -> Ref:
+    """The input of a tool: checking it against the tool's schema makes it anew, at every depth."""
     given = {name: deep_copy(store, slot) for name, slot in fields(store, args).items()}
-    own = store.object({name: value for name, value in given.items() if name not in kept_back})
-    desk.hook = execute.name
-    output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
+    return store.object({name: value for name, value in given.items() if name not in kept_back})
+
+
+def _result(desk: Desk, output: Any) -> Value:
     slot: Value = desk.slot(output, accepts=Accepts.BYTES)
     try:
-        stringified(store, slot)
+        stringified(desk.store, slot)
     except HeapTypeError as error:
         # The package puts a text in the place of what holds itself, which the heap has no use for.
         raise desk.refuse(HostValueError("", "$", f"{error}; give JSON")) from None
