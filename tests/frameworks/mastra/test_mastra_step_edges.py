@@ -197,6 +197,59 @@ def test_a_time_limit_is_looked_at_once_the_messages_are_ready(op: dict[str, Any
     assert told in traced["error"]["message"]
 
 
+@pytest.mark.parametrize("timeout", [None, {"stepMs": 60_000}])
+def test_the_time_limits_of_a_step_are_a_copy_of_those_of_the_call(timeout: Any) -> None:
+    limits = {"stepMs": 90_000, "x": 1}
+    looks = {"op": "observe", "on": "modelSettings", "as": "settings"}
+    wrote = {"op": "set", "on": "modelSettings", "at": ["timeout", "x"], "value": 5}
+    returns = {"op": "return", "modelSettings": {"timeout": timeout}}
+    first = {"id": "p", "steps": {"0": [wrote]}}
+    traced = trace(
+        NEW, modelSettings={"timeout": limits}, processors=[first], prepareStep={"0": [looks, returns]}
+    )
+    assert traced["observations"][0]["value"] == {"timeout": {**limits, "x": 5}, "maxRetries": 0}
+    assert traced["callerChanged"] == {}
+    assert traced["final"]["text"] == "ok"
+
+
+# ---------------------------------------------------------------- the steps so far
+
+STEPS = {
+    "tools": {"save": {"output": 1}},
+    "script": [
+        [
+            {"type": "text", "text": "y"},
+            {"type": "tool-call", "toolCallId": "c", "toolName": "save", "input": {}},
+        ],
+        [{"type": "throw", "message": "z"}],
+    ],
+}
+
+
+@pytest.mark.parametrize("profile", RELEASES)
+def test_a_step_that_is_said_to_be_rejected_has_no_text(profile: str) -> None:
+    rejects = {"op": "set", "on": "steps", "at": [0, "tripwire"], "value": "y"}
+    first = {"id": "p", "steps": {"1": [rejects]}}
+    traced = trace(profile, processors=[first], prepareStep={}, **STEPS)
+    texts = [got["got"]["stepTexts"] for got in traced["received"] if got["step"] == 1]
+    assert texts[-1] == [""]
+    assert texts[0] == ["y" if profile == NEW else ""]
+
+
+@pytest.mark.parametrize("value", ["y", None, 0, {"x": 1}])
+def test_the_last_step_is_read_anew_by_its_own_fields_before_each_model(value: Any) -> None:
+    looks = {"op": "observe", "on": "steps", "at": [0], "as": "step"}
+    for at in ([0, "x"], [0]):
+        wrote = {"op": "set", "on": "steps", "at": at, "value": value}
+        traced = trace(NEW, prepareStep={"1": [looks, wrote]}, fallbackModels=["z"], **STEPS)
+        last = traced["observations"][-1]["value"]
+        if at == [0] and not value:
+            assert last == value
+        else:
+            assert set(last) - {"content"} <= {"usage", "warnings", "request", "response"}
+            assert last["content"][0]["text"] == "y"
+
+
 # ---------------------------------------------------------------- tools
 
 

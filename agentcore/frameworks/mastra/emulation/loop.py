@@ -299,7 +299,7 @@ class MastraLoop:
         store, profile = self.store, self.profile
         self.list.replace_system(self.original_system)
         settings = fields(store, self.options["modelSettings"])
-        own = settings.get("maxRetries")
+        own, timeout = settings.get("maxRetries"), settings.get("timeout")
         retries = fallback.max_retries if fallback.configured else or_else(own, fallback.max_retries)
         anew = profile.settings_anew
         step: dict[str, Value] = {
@@ -312,7 +312,14 @@ class MastraLoop:
             "activeTools": self.options["activeTools"] if profile.call_active_tools else UNDEFINED,
             "providerOptions": self.options["providerOptions"],
             "modelSettings": store.derive(
-                store.object({**settings, "maxRetries": retries}), self.options["modelSettings"]
+                store.object(
+                    {
+                        **settings,
+                        "timeout": spread(store, timeout) if timeout else UNDEFINED,
+                        "maxRetries": retries,
+                    }
+                ),
+                self.options["modelSettings"],
             )
             if anew
             else self.options["modelSettings"],
@@ -335,10 +342,12 @@ class MastraLoop:
         for name in ("messageId", "model"):
             current[name] = or_else(result[name], step[name])
         settings = current["modelSettings"]
-        own = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
-        current["modelSettings"] = store.derive(
-            store.object({**fields(store, settings), "maxRetries": or_else(own, retries)}), settings
-        )
+        limits = get(store, step["modelSettings"], "timeout")
+        own = {
+            name: or_else(UNDEFINED if is_nullish(settings) else get(store, settings, name), default)
+            for name, default in (("maxRetries", retries), ("timeout", limits))
+        }
+        current["modelSettings"] = store.derive(store.object({**fields(store, settings), **own}), settings)
         if current["tools"]:
             current["tools"] = spread(store, current["tools"])
         current["executedModel"] = self.models.named(current["model"])
