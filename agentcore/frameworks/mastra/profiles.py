@@ -210,16 +210,11 @@ class MastraProfile:
         metadata=decision("The model setting `timeout` is checked, and not sent to the model.")
     )
 
-    model_retries: int = attrs.field(
-        metadata=decision(
-            "How often a failed model call is made again where the model settings do not say.",
-            heading="Model calls",
-        )
-    )
     knows_providers: bool = attrs.field(
         metadata=decision(
             "A conversation that ends with an answer gets a message of the user's for models of Google's "
-            "from Gemini 3 on, and for those without a number; otherwise it is sent as it is."
+            "from Gemini 3 on, and for those without a number; otherwise it is sent as it is.",
+            heading="Model calls",
         )
     )
     retries_run_processors: bool = attrs.field(
@@ -354,7 +349,6 @@ MASTRA_1_71: Final = MastraProfile(
     no_choice_hides_tools=True,
     lowers_headers=True,
     checks_timeout=True,
-    model_retries=0,
     knows_providers=True,
     retries_run_processors=False,
     goes_on_with_fallback=True,
@@ -419,7 +413,6 @@ MASTRA_1_0: Final = MastraProfile(
     no_choice_hides_tools=False,
     lowers_headers=False,
     checks_timeout=False,
-    model_retries=2,
     knows_providers=False,
     retries_run_processors=True,
     goes_on_with_fallback=False,

@@ -212,6 +212,32 @@ def test_the_time_limits_of_a_step_are_a_copy_of_those_of_the_call(timeout: Any)
     assert traced["final"]["text"] == "ok"
 
 
+@pytest.mark.parametrize("op", [{"op": "delete"}, {"op": "set", "value": None}])
+def test_a_model_is_called_two_times_more_where_a_hook_took_the_number_away(op: dict[str, Any]) -> None:
+    for profile in RELEASES:
+        taken = {**op, "on": "modelSettings", "at": ["maxRetries"]}
+        traced = prepared(profile, taken, script=[[{"type": "throw", "message": "y"}]] * 3)
+        assert traced["events"][:4] == ["prepareStep@0", *["model:base"] * 3]
+
+
+def test_what_a_hook_wrote_into_the_settings_stands_in_for_what_it_did_not_return() -> None:
+    wrote = {"op": "set", "on": "modelSettings", "at": ["maxRetries"], "value": 1}
+    throws = [[{"type": "throw", "message": "y"}]] * 3
+    traced = prepared(NEW, wrote, {"op": "return", "modelSettings": {}}, script=throws)
+    assert traced["events"] == ["prepareStep@0", *["model:base"] * 2]
+
+
+@pytest.mark.parametrize("place", ["call", "ctor"])
+def test_a_message_made_one_of_the_system_stays_where_input_is_run_directly(place: str) -> None:
+    makes = {"op": "set", "at": [0, "role"], "value": "system"}
+    for last in ({"op": "returnMessages"}, {"op": "return", "systemMessages": []}):
+        returns = {**last, "messages": {"from": "list", "pipe": [{"spread": True}]}}
+        hooks = [{"id": each, "where": place, "input": [op]} for each, op in (("p", makes), ("q", returns))]
+        for profile in RELEASES:
+            shown = trace(profile, processors=hooks, prepareStep={})["received"][2]["got"]["messages"]
+            assert len(shown) == (profile == OLD and place == "call")
+
+
 # ---------------------------------------------------------------- the steps so far
 
 STEPS = {

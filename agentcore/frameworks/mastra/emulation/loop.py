@@ -30,6 +30,7 @@ from agentcore.heap.views import Desk
 AGENT_ID = "agent"
 _OPTIONS = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
 _NOT_SENT = ("maxRetries", "headers")
+_RETRIES = 2
 
 
 class ModelCallError(Exception):
@@ -328,12 +329,12 @@ class MastraLoop:
         self.recorder.refresh_last_step()
         current: Fields = dict(step)
         if self.processors.any_for_steps or self.models.ends_with_the_user(fallback.model):
-            current = self._processed(step, retries)
+            current = self._processed(step)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
         return self._ask_model(current, is_last=is_last)
 
-    def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
+    def _processed(self, step: Mapping[str, Value]) -> Fields:
         store = self.store
         result = self.processors.run_step(step, self.recorder.count, self.recorder.steps)
         current = {**step, **result}
@@ -342,10 +343,13 @@ class MastraLoop:
         for name in ("messageId", "model"):
             current[name] = or_else(result[name], step[name])
         settings = current["modelSettings"]
-        limits = get(store, step["modelSettings"], "timeout")
+        # A hook may have written into those of the step, which stand in for what it did not return.
         own = {
-            name: or_else(UNDEFINED if is_nullish(settings) else get(store, settings, name), default)
-            for name, default in (("maxRetries", retries), ("timeout", limits))
+            name: or_else(
+                UNDEFINED if is_nullish(settings) else get(store, settings, name),
+                get(store, step["modelSettings"], name),
+            )
+            for name in ("maxRetries", "timeout")
         }
         current["modelSettings"] = store.derive(store.object({**fields(store, settings), **own}), settings)
         if current["tools"]:
@@ -416,7 +420,7 @@ class MastraLoop:
     def _call_model(self, model: Ref, options: Ref, settings: Value, *, is_last: bool) -> Answered:
         retries = UNDEFINED if is_nullish(settings) else get(self.store, settings, "maxRetries")
         try:
-            parts = self._call_again(model, options, or_else(retries, self.profile.model_retries))
+            parts = self._call_again(model, options, or_else(retries, _RETRIES))
         except Exception as error:
             if not is_last and not isinstance(error, NoKeyError):
                 raise

@@ -124,7 +124,7 @@ class Processors:
                 given = self.desk.slot(returned)
             listed = filled(elements(self.store, given, method))
             ordered = sorted(listed, key=lambda one: get(self.store, one, "role") != "system")
-            self._apply(self.store.array(ordered), ids, sources)
+            self._apply(self.store.array(ordered), ids, sources, systems_stay=True)
 
     def _input(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
         target = self.target
@@ -384,11 +384,18 @@ class Processors:
         if result.get("systemMessages", UNDEFINED):
             self.target.replace_system(result["systemMessages"])
 
-    def _apply(self, messages: Value, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
+    def _apply(
+        self,
+        messages: Value,
+        ids: Iterable[Value],
+        sources: Mapping[object, str],
+        *,
+        systems_stay: bool = False,
+    ) -> None:
         """Makes the list what was returned: by id, for good (rule mastra.returned-stored).
 
         The objects are taken as they are (rule mastra.returned-taken), and system messages among them are
-        added (rule mastra.systems-among-messages).
+        added (rule mastra.systems-among-messages); if `systems_stay`, those of the list are not taken out.
         """
         store, target = self.store, self.target
         gone = [own_id for own_id in ids if not self._has(messages, own_id)]
@@ -399,8 +406,10 @@ class Processors:
             own_id = get(store, message, "id")
             if self.profile.keeps_same_objects and known.get(_key(own_id)) == message:
                 continue
-            target.remove([own_id])
-            if get(store, message, "role") == "system":
+            is_system = get(store, message, "role") == "system"
+            if not (is_system and systems_stay):
+                target.remove([own_id])
+            if is_system:
                 target.add_system(self._system_text(message))
             else:
                 target.add(message, sources.get(own_id, "input"), merge=self.profile.returned_may_merge)
