@@ -300,6 +300,27 @@ def test_a_stream_of_the_new_release_runs_a_call_that_resumes_another_as_it_come
         assert traced["tools"][0]["name"] == first
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "stops"),
+    [
+        ("workflow-x", {}, False),
+        ("agent-x", {}, False),
+        ("look", {"_background": 0}, False),
+        ("look", {}, True),
+    ],
+)
+def test_a_stream_runs_no_call_as_it_comes_that_may_wait(
+    name: str, given: dict[str, Any], *, stops: bool
+) -> None:
+    stop = {"op": "set", "on": "tools", "at": [name, "hasSuspendSchema"], "value": stops}
+    answer = [call("1", name, **given), call("2", "save")]
+    tools: dict[str, Any] = {name: {}, "save": {}}
+    traced = prepared(NEW, stop, path="stream", tools=tools, script=[answer])
+    assert [ran["name"] for ran in traced["tools"]] == ["save", name]
+    traced = prepared(NEW, stop, tools=tools, script=[answer])
+    assert [ran["name"] for ran in traced["tools"]] == [name, "save"]
+
+
 def test_calls_of_an_id_that_came_before_wait_as_long_as_those_that_resume_one() -> None:
     tools: dict[str, Any] = {name: {} for name in "abcd"}
     answer = [call("1", "a"), call("1", "b", x=1), call("2", "c", resumeData=1), call("3", "d")]

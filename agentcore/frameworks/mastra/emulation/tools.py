@@ -47,6 +47,7 @@ _RESUMES: Final = "resumeData"
 _KEPT_BACK: Final = ("suspendedToolCallId", "suspendedToolRunId")
 _BACKGROUND: Final = "_background"
 _AGENT: Final = "agent-"
+_NOT_AS_IT_COMES: Final = (_AGENT, "workflow-")
 _AT_ONCE: Final = 10
 # What the package reads in a tool that no scripted tool has.
 _READ: Final = ("strict", "title", "toModelOutput", "needsApprovalFn")
@@ -237,11 +238,14 @@ class Answer:
 
 
 def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
-    """True if there is a tool of exactly the call's name that has a function and is allowed to run."""
+    """True if a call can be run as it comes: by a tool of exactly its name that runs, and never waits."""
     name = text(store, get(store, call, "toolName"))
     tool: Value = fields(store, tools).get(name, UNDEFINED) if tools else UNDEFINED
-    execute = get(store, tool, "execute") if isinstance(tool, Ref) else UNDEFINED
-    return isinstance(execute, Function) and (not active or includes(store, active, name))
+    if not isinstance(tool, Ref) or (active and not includes(store, active, name)):
+        return False
+    waits = name.startswith(_NOT_AS_IT_COMES) or has(store, get(store, call, "args"), _BACKGROUND)
+    stops = get(store, tool, "hasSuspendSchema") or get(store, tool, "requireApproval")
+    return isinstance(get(store, tool, "execute"), Function) and not waits and not stops
 
 
 def run(  # noqa: PLR0913 - a call, what it is run with, and by whom
