@@ -210,9 +210,10 @@ class MastraProfile:
         metadata=decision("The model setting `timeout` is checked, and not sent to the model.")
     )
 
-    model_retries: int = attrs.field(
+    knows_providers: bool = attrs.field(
         metadata=decision(
-            "How often a failed model call is made again where the model settings do not say.",
+            "A conversation that ends with an answer gets a message of the user's for models of Google's "
+            "from Gemini 3 on, and for those without a number; otherwise it is sent as it is.",
             heading="Model calls",
         )
     )
@@ -268,6 +269,13 @@ class MastraProfile:
         metadata=decision(
             "The calls of an answer that could not be added to the list run, and if one fails another step "
             "follows; otherwise the run ends."
+        )
+    )
+    keeps_arguments_back: bool = attrs.field(
+        metadata=decision(
+            "Of a call's arguments no `resumeData`, `suspendedToolCallId` and `suspendedToolRunId` reach the "
+            "tool, and no `_background` that is true, and any `resumeData` but null makes the call run after "
+            "the others; otherwise only `resumeData` is kept back, and does so if it is true."
         )
     )
     streams_run_tools_early: bool = attrs.field(
@@ -341,7 +349,7 @@ MASTRA_1_71: Final = MastraProfile(
     no_choice_hides_tools=True,
     lowers_headers=True,
     checks_timeout=True,
-    model_retries=0,
+    knows_providers=True,
     retries_run_processors=False,
     goes_on_with_fallback=True,
     recording=Recording.WHOLE,
@@ -354,6 +362,7 @@ MASTRA_1_71: Final = MastraProfile(
     fills_empty_calls=True,
     repeated_calls_run_last=True,
     unrecorded_calls_run=True,
+    keeps_arguments_back=True,
     streams_run_tools_early=True,
     streams_call_once=True,
     stream_text_is_last=True,
@@ -404,7 +413,7 @@ MASTRA_1_0: Final = MastraProfile(
     no_choice_hides_tools=False,
     lowers_headers=False,
     checks_timeout=False,
-    model_retries=2,
+    knows_providers=False,
     retries_run_processors=True,
     goes_on_with_fallback=False,
     recording=Recording.PIECES,
@@ -417,6 +426,7 @@ MASTRA_1_0: Final = MastraProfile(
     fills_empty_calls=False,
     repeated_calls_run_last=False,
     unrecorded_calls_run=False,
+    keeps_arguments_back=False,
     streams_run_tools_early=False,
     streams_call_once=False,
     stream_text_is_last=False,

@@ -34,6 +34,7 @@ from agentcore.heap.heap import (
     DateCell,
     ErrorCell,
     Function,
+    HeapTypeError,
     NotEmulatedError,
     Ref,
     SchemaCell,
@@ -42,9 +43,9 @@ from agentcore.heap.heap import (
     Value,
     iso_text,
 )
-from agentcore.heap.js import in_object_order, text
+from agentcore.heap.js import fields, in_object_order, text
 from agentcore.heap.views import Desk, View
-from agentcore.kit.ops import RecordedRun, ThrownError
+from agentcore.kit.ops import RecordedRun, ThrownError, is_list
 
 __all__ = ["PROFILE_NAMES", "recording", "trace", "trace_under"]
 
@@ -54,6 +55,8 @@ PROFILE_NAMES: Final = tuple(PROFILES)
 _DONE: Final = [[{"type": "text", "text": "ok"}]]
 _OPTIONS: Final = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
 _CALLER: Final = ("messages", *_OPTIONS, "context", "callSystem", "requestContext")
+# What a driver leaves out of the options that a model is called with.
+_UNSHOWN: Final = ("abortSignal", "includeRawChunks")
 _SOURCES: Final = {"memory": "remembered", None: "none"}
 _DRAWN: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
@@ -134,14 +137,14 @@ class Recording(RecordedRun):
         own = ("prompt", "tools", "toolChoice", "providerOptions")
         shown = self.trace_value(options)
         self.record.add("events", f"model:{name}")
+        names = _names(shown.get("tools"))
         record: dict[str, Any] = {
             "model": name,
             "method": "doStream" if self.loop.settings.streams else "doGenerate",
-            **{key: shown[key] for key in own if key in shown},
-            "settings": {key: value for key, value in shown.items() if key not in own},
+            **{key: shown[key] for key in own if key in shown and key != "tools"},
+            "settings": {key: value for key, value in shown.items() if key not in (*own, *_UNSHOWN)},
         }
-        if "tools" in shown:
-            record["tools"] = [tool["name"] for tool in shown["tools"]]
+        record |= {} if names is None else {"tools": names}
         self.record.add("model", record)
         parts = self.answer()
         for part in parts:
@@ -264,18 +267,20 @@ class Recording(RecordedRun):
         got: dict[str, Any] = {
             "messages": messages,
             "systemMessages": systems,
-            "model": None if model is None else model.get("modelId"),
+            "model": None if model is None else model.get("modelId", UNDEFINED),
             **{name: args.get(name) for name in ("toolChoice", "activeTools")},
-            "tools": None if tools is None else in_object_order(tools),
+            "tools": self._keys(tools),
             **{name: args.get(name) for name in ("providerOptions", "modelSettings", "stepNumber")},
-            "steps": None if steps is None else len(steps),
+            "steps": None if steps is None else len(_listed(steps, "steps")),
             "stepTexts": None if steps is None else [_text_of(step) for step in steps],
             "retryCount": args.get("retryCount"),
             "listMessages": [_id_of(message) for message in own],
             "listSystem": target.system_messages,
         }
         given = {
-            name: self.trace_value(value) for name, value in got.items() if value is not None or name in args
+            name: self.trace_value(value)
+            for name, value in got.items()
+            if value is not UNDEFINED and (value is not None or name in args)
         }
         refs = {message.ref for message in own if isinstance(message, View)}
         return {
@@ -286,6 +291,11 @@ class Recording(RecordedRun):
                 "systemMessages": _same(systems, target.target.system_messages),
             },
         }
+
+    def _keys(self, value: Any) -> Any:
+        """Returns `value && Object.keys(value)`."""
+        given = isinstance(value, View) or value
+        return in_object_order(fields(self.store, self.desk.slot(value))) if given else value
 
     # ---------------------------------------------------------------- the trace
 
@@ -364,6 +374,22 @@ def _by_step(steps: Mapping[str, Any]) -> Callable[[str], Any]:
         return steps.get("*") if found is None else found
 
     return ops_of
+
+
+def _listed(value: Any, name: str) -> Any:
+    """Returns a value of which the driver reads every element.
+
+    Raises:
+        HeapTypeError: if it is no list.
+    """
+    if not is_list(value):
+        raise HeapTypeError(f"{name}?.map is not a function")
+    return value
+
+
+def _names(tools: Any) -> list[Any] | None:
+    """Returns the names of the tools that a model is called with."""
+    return None if tools is None else [tool["name"] for tool in _listed(tools, "tools")]
 
 
 def _id_of(message: Any) -> Any:

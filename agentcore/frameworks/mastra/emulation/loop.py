@@ -17,10 +17,10 @@ from agentcore.frameworks.mastra.emulation.conversion import of_all, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
 from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.model_calls import Fallback, Models, NoKeyError
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
 from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
-from agentcore.frameworks.mastra.emulation.tools import Fallback, Models, NoKeyError
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
@@ -30,7 +30,7 @@ from agentcore.heap.views import Desk
 AGENT_ID = "agent"
 _OPTIONS = ("providerOptions", "modelSettings", "toolChoice", "activeTools")
 _NOT_SENT = ("maxRetries", "headers")
-_LIMITS = ("totalMs", "stepMs", "firstChunkMs")
+_RETRIES = 2
 
 
 class ModelCallError(Exception):
@@ -162,15 +162,23 @@ class MastraLoop:
             )
 
     def _prepare(self) -> None:
+        try:
+            tooling.name_for_providers(self.store, self.tools)
+        except Exception:
+            # The package prepares the messages meanwhile, and processors run, whatever becomes of that.
+            with contextlib.suppress(Exception):
+                self._prepare_messages()
+            raise
+        self._prepare_messages()
+
+    def _prepare_messages(self) -> None:
         given, store = self.given, self.store
-        self._check_timeout(self.options["modelSettings"])
         if given.instructions:
             self._add_system(given.instructions, UNDEFINED)
         self.list.add(get(store, self.caller, "context"), "context")
         if given.system:
             self._add_system(given.system, "user-provided")
         self.list.add(get(store, self.caller, "messages"), "input")
-        tooling.name_for_providers(store, self.tools)
         try:
             self.processors.run_input()
         except TripWire:
@@ -211,9 +219,10 @@ class MastraLoop:
 
         Raises:
             PackageError: for a role that no model knows.
-            HeapTypeError: for a message or a part that is not one.
+            HeapTypeError: for a message or a part that is not one, or a time limit.
         """
         of_all(self.list)
+        self.models.check_timeout(self.options["modelSettings"])
 
     def _loop(self) -> None:
         live = self.profile.live_system_messages
@@ -291,7 +300,7 @@ class MastraLoop:
         store, profile = self.store, self.profile
         self.list.replace_system(self.original_system)
         settings = fields(store, self.options["modelSettings"])
-        own = settings.get("maxRetries")
+        own, timeout = settings.get("maxRetries"), settings.get("timeout")
         retries = fallback.max_retries if fallback.configured else or_else(own, fallback.max_retries)
         anew = profile.settings_anew
         step: dict[str, Value] = {
@@ -304,7 +313,14 @@ class MastraLoop:
             "activeTools": self.options["activeTools"] if profile.call_active_tools else UNDEFINED,
             "providerOptions": self.options["providerOptions"],
             "modelSettings": store.derive(
-                store.object({**settings, "maxRetries": retries}), self.options["modelSettings"]
+                store.object(
+                    {
+                        **settings,
+                        "timeout": spread(store, timeout) if timeout else UNDEFINED,
+                        "maxRetries": retries,
+                    }
+                ),
+                self.options["modelSettings"],
             )
             if anew
             else self.options["modelSettings"],
@@ -312,14 +328,13 @@ class MastraLoop:
         }
         self.recorder.refresh_last_step()
         current: Fields = dict(step)
-        if self.processors.any_for_steps:
-            current = self._processed(step, retries)
+        if self.processors.any_for_steps or self.models.ends_with_the_user(fallback.model):
+            current = self._processed(step)
         if profile.hides_inactive_tools:
             tooling.check_active(store, current["tools"], current["activeTools"])
-        self._check_timeout(current["modelSettings"])
         return self._ask_model(current, is_last=is_last)
 
-    def _processed(self, step: Mapping[str, Value], retries: Value) -> Fields:
+    def _processed(self, step: Mapping[str, Value]) -> Fields:
         store = self.store
         result = self.processors.run_step(step, self.recorder.count, self.recorder.steps)
         current = {**step, **result}
@@ -328,10 +343,15 @@ class MastraLoop:
         for name in ("messageId", "model"):
             current[name] = or_else(result[name], step[name])
         settings = current["modelSettings"]
-        own = UNDEFINED if is_nullish(settings) else get(store, settings, "maxRetries")
-        current["modelSettings"] = store.derive(
-            store.object({**fields(store, settings), "maxRetries": or_else(own, retries)}), settings
-        )
+        # A hook may have written into those of the step, which stand in for what it did not return.
+        own = {
+            name: or_else(
+                UNDEFINED if is_nullish(settings) else get(store, settings, name),
+                get(store, step["modelSettings"], name),
+            )
+            for name in ("maxRetries", "timeout")
+        }
+        current["modelSettings"] = store.derive(store.object({**fields(store, settings), **own}), settings)
         if current["tools"]:
             current["tools"] = spread(store, current["tools"])
         current["executedModel"] = self.models.named(current["model"])
@@ -341,8 +361,10 @@ class MastraLoop:
 
     def _ask_model(self, current: Fields, *, is_last: bool) -> _Step:
         store = self.store
-        tooling.check_whole(self.desk, current["tools"])
+        tooling.check_whole(self.desk, current["tools"], called=False)
         shown = prompt(self.list)
+        self.models.check_version(current["model"])
+        self.models.check_timeout(current["modelSettings"])
         offer = tooling.offered(
             store,
             current["tools"],
@@ -350,7 +372,12 @@ class MastraLoop:
             current["activeTools"],
             none_hides=self.profile.no_choice_hides_tools,
         )
+        output = current["structuredOutput"]
+        if not is_nullish(output) and get(store, output, "schema"):
+            raise self.desk.leave_out("structuredOutput with a schema", "leave the schema out")
+        self.models.check_provider(current["model"])
         settings = current["modelSettings"]
+        self.models.check_settings(current["model"], settings)
         kept_back = (*_NOT_SENT, "timeout") if self.profile.checks_timeout else _NOT_SENT
         sent = {name: slot for name, slot in fields(store, settings).items() if name not in kept_back}
         headers = UNDEFINED if is_nullish(settings) else get(store, settings, "headers")
@@ -366,6 +393,7 @@ class MastraLoop:
         )
         store.derive(options, settings, fields=frozenset(sent))
         answered = self._call_model(current["model"], options, settings, is_last=is_last)
+        tooling.check_whole(self.desk, current["tools"], called=bool(answered.calls))
         own_id = self._message_id(current)
         failed = self.recorder.add_pieces(answered, own_id)
         self._pass_on(answered)
@@ -392,7 +420,7 @@ class MastraLoop:
     def _call_model(self, model: Ref, options: Ref, settings: Value, *, is_last: bool) -> Answered:
         retries = UNDEFINED if is_nullish(settings) else get(self.store, settings, "maxRetries")
         try:
-            parts = self._call_again(model, options, or_else(retries, self.profile.model_retries))
+            parts = self._call_again(model, options, or_else(retries, _RETRIES))
         except Exception as error:
             if not is_last and not isinstance(error, NoKeyError):
                 raise
@@ -400,26 +428,6 @@ class MastraLoop:
         once = self.settings.streams and self.profile.streams_call_once
         fills, gathers = self.profile.fills_empty_calls, not self.settings.streams
         return read_answer(self.store, parts, once=once, fills=fills, gathers=gathers)
-
-    def _check_timeout(self, settings: Value) -> None:
-        """Checks the time limits of model calls, which none exceeds while the clock stands still.
-
-        Raises:
-            HeapTypeError: for what is no object of positive numbers.
-        """
-        checked = self.profile.checks_timeout and not is_nullish(settings)
-        timeout: Value = get(self.store, settings, "timeout") if checked else UNDEFINED
-        if timeout is UNDEFINED:
-            return
-        if not isinstance(timeout, Ref) or is_array(self.store, timeout):
-            named = "an object with optional `totalMs`, `stepMs`, and `firstChunkMs` properties"
-            raise HeapTypeError(f"`modelSettings.timeout` must be {named}.")
-        for name in _LIMITS:
-            limit = get(self.store, timeout, name)
-            counts = isinstance(limit, int | float) and not isinstance(limit, bool) and limit > 0
-            if limit is not UNDEFINED and not counts:
-                told = f"`modelSettings.timeout.{name}` must be a positive, finite number of milliseconds."
-                raise HeapTypeError(told)
 
     def _call_again(self, model: Ref, options: Ref, retries: Value) -> list[Any]:
         """Calls a model as often as it fails and may be called again; returns what it answers.
@@ -441,7 +449,7 @@ class MastraLoop:
             try:
                 return self.models.call_model(model, options)
             except Exception as error:
-                if attempt == retries or isinstance(error, NoKeyError):
+                if attempt == retries or isinstance(error, NoKeyError | HeapTypeError):
                     raise
             attempt += 1
         raise PackageError("Error", "Retry attempts exhausted without throwing an error.")
@@ -505,7 +513,10 @@ class MastraLoop:
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
         came = answered.came
-        return {call: tooling.run(self.desk, call, tools, active, args=came.get(call)) for call in calls}
+        return {
+            call: tooling.run(self.desk, self.profile, call, tools, active, args=came.get(call))
+            for call in calls
+        }
 
     def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
         """What tools answered in an attempt that failed is known to the next one."""
@@ -520,7 +531,7 @@ class MastraLoop:
         store = self.store
         told: dict[str, Value] = {"state": "result", "result": answer.result}
         if answer.error is not None:
-            told = {"state": "output-error", "errorText": answer.error}
+            told = {"state": "output-error", "errorText": blank_as(answer.error, "Tool execution failed")}
         elif is_nullish(answer.result):
             told = {"state": "call"}
         call = spread(store, answer.call, **told)
@@ -552,17 +563,12 @@ class MastraLoop:
         return bool(answers) and not pending
 
     def _answers(self, step: _Step, tools: Value, active: Value) -> list[tooling.Answer]:
-        """The answers to the calls of a step; where calls of one id run last, they do but for the first.
-
-        They wait for the first of them that runs. Where the tool of any call is not there, all run in turn.
-        """
-        store, calls = self.store, step.answered.calls
-        in_turn = list(calls)
-        if self.profile.repeated_calls_run_last and tooling.are_known(store, calls, tools):
-            running = [call for call in calls if tooling.runs(store, call, tools, active)]
-            firsts = {get(store, call, "toolCallId"): call for call in reversed(running)}
-            in_turn.sort(key=lambda call: firsts.get(get(store, call, "toolCallId"), call) != call)
-        ran = {call: step.early.get(call) or tooling.run(self.desk, call, tools, active) for call in in_turn}
+        """The answers to the calls of a step."""
+        calls = step.answered.calls
+        ran = {
+            call: step.early.get(call) or tooling.run(self.desk, self.profile, call, tools, active)
+            for call in tooling.in_turn(self.store, self.profile, calls, tools, active)
+        }
         return [ran[call] for call in calls]
 
     # ---------------------------------------------------------------- the end

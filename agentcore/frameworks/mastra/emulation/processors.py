@@ -7,15 +7,26 @@ list's own array (rule mastra.messages-live) and comes at every step (rule mastr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NoReturn, TypeAlias
 
 from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandle
 from agentcore.frameworks.mastra.emulation.errors import MastraError, TripWire
-from agentcore.frameworks.mastra.emulation.forms import each_of, filled, is_empty, is_same
+from agentcore.frameworks.mastra.emulation.forms import FORMAT, each_of, filled, is_empty, is_same
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.frameworks.mastra.emulation.settings import Hook, Processor, Settings, Tool
-from agentcore.frameworks.mastra.emulation.tools import Models, built
+from agentcore.frameworks.mastra.emulation.model_calls import Models
+from agentcore.frameworks.mastra.emulation.settings import (
+    Hook,
+    Processor,
+    Settings,
+    Tool,
+    date,
+    is_date,
+    parsed,
+    time_of,
+)
+from agentcore.frameworks.mastra.emulation.tools import built
 from agentcore.frameworks.mastra.profiles import Executor
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, HostValueError, Ref, Slot, Value
 from agentcore.heap.js import elements, fields, get, is_array, is_nullish, or_else, text
@@ -25,6 +36,7 @@ Fields: TypeAlias = dict[str, Any]
 """Fields by name: slots, UNDEFINED, or a message list."""
 
 PREPARE_STEP: Final = "prepare-step"
+_SETTLED: Final = ("result", "output-error")
 _STEP_FIELDS: Final = (
     "model",
     "tools",
@@ -112,7 +124,7 @@ class Processors:
                 given = self.desk.slot(returned)
             listed = filled(elements(self.store, given, method))
             ordered = sorted(listed, key=lambda one: get(self.store, one, "role") != "system")
-            self._apply(self.store.array(ordered), ids, sources)
+            self._apply(self.store.array(ordered), ids, sources, systems_stay=True)
 
     def _input(self, processor: Processor, hook: Hook, values: Fields) -> Fields:
         target = self.target
@@ -169,7 +181,43 @@ class Processors:
             result |= self._as_workflow(values, lambda one: one.process_input_step, self._step)
         for processor_id, hook in self._run_directly():
             result |= self._prepared(processor_id, hook, result, number, steps)
+        if self.models.ends_with_the_user(result["model"]):
+            self._end_with_the_user()
         return result
+
+    def _end_with_the_user(self) -> None:
+        """Adds a message of the user's after an answer that the conversation ends with."""
+        store, target = self.store, self.target
+        last = target.all()[-1] if target.all() else None
+        if last is None or is_empty(last) or not self._is_open_answer(last):
+            return
+        told = get(store, last, "createdAt")
+        time = time_of(store, told) if is_date(store, told) else math.nan
+        read = parsed(told) if isinstance(told, str) else time
+        at = max(target.clock.now, 0 if read is None or math.isnan(read) else read + 1)
+        part = store.object({"type": "text", "text": "Continue."})
+        made: dict[str, Value] = {
+            "id": target.clock.draw_id(),
+            "role": "user",
+            "content": store.object({"format": FORMAT, "parts": store.array([part])}),
+            "createdAt": date(store, at),
+        }
+        target.add(store.object(made), "context")
+
+    def _is_open_answer(self, message: Slot) -> bool:
+        """True if what a model is shown of a message ends with an answer of a model's."""
+        store = self.store
+        if get(store, message, "role") != "assistant":
+            return False
+        parts = get(store, get(store, message, "content"), "parts")
+        for part in reversed(elements(store, parts, "map")):
+            kind = get(store, part, "type")
+            if kind == "tool-invocation":
+                if get(store, get(store, part, "toolInvocation"), "state") in _SETTLED:
+                    return False
+            elif kind != "step-start":
+                return True
+        return False
 
     def _run_directly(self) -> Iterator[tuple[str, Hook]]:
         if self.executor is Executor.DIRECT:
@@ -190,7 +238,7 @@ class Processors:
             "stepNumber": number,
             "systemMessages": self._or_none(values["systemMessages"]),
             "steps": self._or_none(values["steps"]),
-            **{name: values[name] for name in _STEP_FIELDS},
+            **self._step_fields(values),
             "retryCount": or_else(values["retryCount"], 0),
         }
         result = self._checked(self._called(processor.id, hook, shown), processor.id, number)
@@ -203,6 +251,11 @@ class Processors:
         if self.profile.live_system_messages:
             named["systemMessages"] = target.system_messages
         return {**passed, "messages": messages, **result, **named}
+
+    def _step_fields(self, values: Fields) -> Fields:
+        """The fields of a step as a processor is given them; an id that one returned may be shown to none."""
+        shown = {name: values[name] for name in _STEP_FIELDS}
+        return shown if self.profile.sets_message_id else {**shown, "messageId": UNDEFINED}
 
     def _or_none(self, value: Value) -> Value:
         """Returns `value ?? []`."""
@@ -217,7 +270,7 @@ class Processors:
             "stepNumber": number,
             "steps": steps,
             "systemMessages": self._systems(),
-            **{name: step[name] for name in _STEP_FIELDS},
+            **self._step_fields(step),
             "retryCount": 0,
         }
         result = self._checked(self._called(processor_id, hook, shown), processor_id, number)
@@ -331,11 +384,18 @@ class Processors:
         if result.get("systemMessages", UNDEFINED):
             self.target.replace_system(result["systemMessages"])
 
-    def _apply(self, messages: Value, ids: Iterable[Value], sources: Mapping[object, str]) -> None:
+    def _apply(
+        self,
+        messages: Value,
+        ids: Iterable[Value],
+        sources: Mapping[object, str],
+        *,
+        systems_stay: bool = False,
+    ) -> None:
         """Makes the list what was returned: by id, for good (rule mastra.returned-stored).
 
         The objects are taken as they are (rule mastra.returned-taken), and system messages among them are
-        added (rule mastra.systems-among-messages).
+        added (rule mastra.systems-among-messages); if `systems_stay`, those of the list are not taken out.
         """
         store, target = self.store, self.target
         gone = [own_id for own_id in ids if not self._has(messages, own_id)]
@@ -346,8 +406,10 @@ class Processors:
             own_id = get(store, message, "id")
             if self.profile.keeps_same_objects and known.get(_key(own_id)) == message:
                 continue
-            target.remove([own_id])
-            if get(store, message, "role") == "system":
+            is_system = get(store, message, "role") == "system"
+            if not (is_system and systems_stay):
+                target.remove([own_id])
+            if is_system:
                 target.add_system(self._system_text(message))
             else:
                 target.add(message, sources.get(own_id, "input"), merge=self.profile.returned_may_merge)

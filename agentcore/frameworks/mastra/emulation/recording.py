@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -21,6 +21,24 @@ from agentcore.kit.emulate import StepCell
 
 _FLAT_USAGE: Final = ("v1", "v2")
 """The versions of models that count tokens by one number each."""
+
+
+_STEP_FIELDS: Final = (
+    *("finishReason", "usage", "warnings", "request", "response", "providerMetadata", "tripwire"),
+)
+
+
+def _text(store: Store, step: Ref) -> Value:
+    """The text of a step, which is empty if a processor rejected the step."""
+    return "" if get(store, step, "tripwire") else StepCell.computed["text"](store, step)
+
+
+class _StepCell(StepCell):
+    """The slots of a step result, with the text that Mastra makes of it."""
+
+    __slots__ = ()
+
+    computed: ClassVar = MappingProxyType({**StepCell.computed, "text": _text})
 
 
 class Recorder:
@@ -48,11 +66,11 @@ class Recorder:
         if not self.count:
             return
         content = step_content(self.target, self.count)
-        if elements(store, content):
-            reported = elements(store, self.steps)
-            last = reported[-1]
-            again = store.object({**fields(store, last), "content": content}, StepCell)
-            store.replace(self.steps, (*reported[:-1], again))
+        *before, last = elements(store, self.steps)
+        if last and elements(store, content):
+            read = {name: get(store, last, name) for name in _STEP_FIELDS}
+            again = store.object({**read, "content": content}, _StepCell)
+            store.replace(self.steps, (*before, again))
 
     def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
         """Adds what is added while it comes; what the list fails with, and then the rest does not come."""
@@ -84,7 +102,7 @@ class Recorder:
             "request": store.object({}),
             "response": store.object({**self._metadata(model), "messages": self.response_messages()}),
         }
-        store.push(self.steps, [store.object(made, StepCell)])
+        store.push(self.steps, [store.object(made, _StepCell)])
 
     def _usage(self, model: Value) -> Ref:
         """What a scripted model says that its answer took."""

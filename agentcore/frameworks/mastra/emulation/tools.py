@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
 from agentcore.frameworks.mastra.emulation.errors import MastraError
 from agentcore.frameworks.mastra.emulation.forms import has
-from agentcore.frameworks.mastra.emulation.settings import Model, Router, Tool
+from agentcore.frameworks.mastra.emulation.settings import Tool
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import deep_copy
 from agentcore.heap.heap import (
@@ -41,11 +41,16 @@ from agentcore.heap.js import (
     stringified,
     text,
 )
-from agentcore.heap.loading import answer_parts, unfit
-from agentcore.heap.views import Desk, View
+from agentcore.heap.views import Desk
 
-_NOT_INPUT: Final = ("resumeData", "suspendedToolCallId", "suspendedToolRunId")
-
+_RESUMES: Final = "resumeData"
+_KEPT_BACK: Final = ("suspendedToolCallId", "suspendedToolRunId")
+_BACKGROUND: Final = "_background"
+_AGENT: Final = "agent-"
+_NOT_AS_IT_COMES: Final = (_AGENT, "workflow-")
+_AT_ONCE: Final = 10
+# What the package reads in a tool that no scripted tool has.
+_READ: Final = ("strict", "title", "toModelOutput", "needsApprovalFn")
 
 _TYPE: Final = "function"
 
@@ -130,23 +135,31 @@ INHERITED: Final = frozenset(
 """What every object of JavaScript answers to, without a field of its own."""
 
 
-def check_whole(desk: Desk, tools: Value) -> None:
+def check_whole(desk: Desk, tools: Value, *, called: bool) -> None:
     """Checks that tools are objects, those with a function also of the type and schema that they came with.
+
+    What is no object is not offered to a model. `called`: a model called tools, and all have to be objects.
 
     Raises:
         NotEmulatedError: if a hook put something else there.
     """
     store = desk.store
     for name, tool in (fields(store, tools) if tools else {}).items():
-        if not isinstance(tool, Ref) or not _is_whole(store, tool):
-            what = "a tool that is no object" if not isinstance(tool, Ref) else "the type or schema of a tool"
-            raise desk.leave_out(f"{what} in tools.{name}", "leave them as they are")
+        if not isinstance(tool, Ref):
+            if called or tool is None:
+                raise desk.leave_out(f"a tool that is no object in tools.{name}", "leave it as it is")
+            continue
+        if not _is_whole(store, tool):
+            raise desk.leave_out(f"the type or schema of a tool in tools.{name}", "leave them as they are")
+        for read in () if is_array(store, tool) else _READ:
+            if get(store, tool, read):
+                raise desk.leave_out(f"the field {read} of a tool in tools.{name}", "leave it out")
 
 
 def _is_whole(store: Store, tool: Ref) -> bool:
     own = {} if is_array(store, tool) else fields(store, tool)
     if "execute" not in own:
-        return "type" not in own or own["type"] == _TYPE
+        return own.get("type", _TYPE) == _TYPE and "inputSchema" not in own and "parameters" not in own
     if "type" not in own:
         schema = own.get("inputSchema")
         return isinstance(schema, Ref) and isinstance(store.cells[schema.address], SchemaCell)
@@ -225,14 +238,19 @@ class Answer:
 
 
 def can_run(store: Store, call: Slot, tools: Value, active: Value) -> bool:
-    """True if there is a tool of exactly the call's name that has a function and is allowed to run."""
+    """True if a call can be run as it comes: by a tool of exactly its name that runs, and never waits."""
     name = text(store, get(store, call, "toolName"))
     tool: Value = fields(store, tools).get(name, UNDEFINED) if tools else UNDEFINED
-    execute = get(store, tool, "execute") if isinstance(tool, Ref) else UNDEFINED
-    return isinstance(execute, Function) and (not active or includes(store, active, name))
+    if not isinstance(tool, Ref) or (active and not includes(store, active, name)):
+        return False
+    waits = name.startswith(_NOT_AS_IT_COMES) or has(store, get(store, call, "args"), _BACKGROUND)
+    stops = get(store, tool, "hasSuspendSchema") or get(store, tool, "requireApproval")
+    return isinstance(get(store, tool, "execute"), Function) and not waits and not stops
 
 
-def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = None) -> Answer:
+def run(  # noqa: PLR0913 - a call, what it is run with, and by whom
+    desk: Desk, profile: MastraProfile, call: Slot, tools: Value, active: Value, *, args: Value = None
+) -> Answer:
     """Runs a call: {toolCallId, toolName, args}; the tool is given a copy (rule mastra.tool-input-own).
 
     `args` stand in for those of the call, if any are given.
@@ -248,10 +266,19 @@ def run(desk: Desk, call: Slot, tools: Value, active: Value, *, args: Value = No
         return Answer(call)
     if get(store, tool, "requireApproval"):
         raise desk.leave_out("requireApproval", "leave it false")
+    if not isinstance(execute, Function) or execute.call is None:
+        # The receiver is named as in the build.
+        receiver = "tool2" if profile.throwing_tool_ends else "tool"
+        return Answer(call, error=f"{receiver}.execute is not a function", thrown=True)
+    args = or_else(args, get(store, call, "args"))
+    if profile.keeps_arguments_back and name.startswith(_AGENT) and has(store, args, "prompt"):
+        raise desk.leave_out(f"a prompt for the tool {name}", f"give the tool no name with {_AGENT}")
     try:
         with desk.acting(f"tool {name}"):
-            given = or_else(args, get(store, call, "args"))
-            return Answer(call, result=_output(desk, execute, given))
+            own = _input(store, args, _kept_back(store, args, profile))
+            desk.hook = execute.name
+            output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
+            return Answer(call, result=_result(desk, output))
     except Exception as error:  # noqa: BLE001 - whatever a tool raises is its answer
         return Answer(call, error=str(error), thrown=get(store, tool, "type") != _TYPE)
 
@@ -264,9 +291,51 @@ def runs(store: Store, call: Slot, tools: Value, active: Value) -> bool:
     return bool(get(store, tool, "execute"))
 
 
-def are_known(store: Store, calls: Iterable[Slot], tools: Value) -> bool:
-    """True if every call names an existing tool, active or not."""
-    return all(_found(store, tools, text(store, get(store, call, "toolName")))[1] for call in calls)
+def in_turn(
+    store: Store, profile: MastraProfile, calls: Sequence[Ref], tools: Value, active: Value
+) -> list[Ref]:
+    """Returns the calls of an answer in the order in which they run.
+
+    They run at once, ten at most, but in turn where the package says so. At once, a call that resumes another
+    comes a moment after the others, and so does one of an id that came before, where the package says so.
+    """
+    last = profile.repeated_calls_run_last
+    if last and not _run_at_once(store, calls, tools, active):
+        return list(calls)
+    running = [call for call in calls if last and runs(store, call, tools, active)]
+    firsts = {get(store, call, "toolCallId"): call for call in reversed(running)}
+
+    def moment(call: Ref) -> int:
+        repeated = firsts.get(get(store, call, "toolCallId"), call) != call
+        return repeated + _resumes(store, call, profile)
+
+    waves = (calls[start : start + _AT_ONCE] for start in range(0, len(calls), _AT_ONCE))
+    return [call for wave in waves for call in sorted(wave, key=moment)]
+
+
+def _run_at_once(store: Store, calls: Iterable[Slot], tools: Value, active: Value) -> bool:
+    """True if every call names an existing tool, active or not, and no tool in sight may stop a run."""
+    called = [_found(store, tools, text(store, get(store, call, "toolName")))[1] for call in calls]
+    named: Mapping[str, Slot] = fields(store, tools) if tools else {}
+    shown = [tool for name, tool in named.items() if active is UNDEFINED or includes(store, active, name)]
+    return all(called) and not any(
+        get(store, tool, "hasSuspendSchema") or get(store, tool, "requireApproval")
+        for tool in (*called, *shown)
+        if isinstance(tool, Ref)
+    )
+
+
+def _resumes(store: Store, call: Slot, profile: MastraProfile) -> bool:
+    """True if a call resumes another, by its arguments."""
+    given = get(store, get(store, call, "args"), _RESUMES)
+    return not is_nullish(given) if profile.keeps_arguments_back else bool(given)
+
+
+def _kept_back(store: Store, args: Value, profile: MastraProfile) -> tuple[str, ...]:
+    """The arguments of a call that are for the package, and that the tool does not get."""
+    if not profile.keeps_arguments_back:
+        return (_RESUMES,)
+    return (_RESUMES, *_KEPT_BACK, *([_BACKGROUND] if get(store, args, _BACKGROUND) else []))
 
 
 def failure(store: Store, message: str) -> Ref:
@@ -316,123 +385,17 @@ def _missing(store: Store, name: str, tools: Value, active: Value) -> str:
     return f'Tool "{name}" not found.{listed}. {how}'
 
 
-def _output(desk: Desk, execute: Value, args: Value) -> Value:
-    if not isinstance(execute, Function) or execute.call is None:
-        raise HeapTypeError("tool.execute is not a function")
-    store = desk.store
-    # Checking the input against the tool's schema makes it anew, at every depth.
+def _input(store: Store, args: Value, kept_back: Collection[str]) -> Ref:
+    """The input of a tool: checking it against the tool's schema makes it anew, at every depth."""
     given = {name: deep_copy(store, slot) for name, slot in fields(store, args).items()}
-    own = store.object({name: value for name, value in given.items() if name not in _NOT_INPUT})
-    desk.hook = execute.name
-    output = execute.call(desk.hand(store.derive(own, args), (execute.name, "input")))
+    return store.object({name: value for name, value in given.items() if name not in kept_back})
+
+
+def _result(desk: Desk, output: Any) -> Value:
     slot: Value = desk.slot(output, accepts=Accepts.BYTES)
     try:
-        stringified(store, slot)
+        stringified(desk.store, slot)
     except HeapTypeError as error:
         # The package puts a text in the place of what holds itself, which the heap has no use for.
         raise desk.refuse(HostValueError("", "$", f"{error}; give JSON")) from None
     return slot
-
-
-# Models of a run: the objects that stand for them, and calling them.
-
-_PROVIDER: Final = "scripted"
-
-
-class NoKeyError(PackageError):
-    """A model of the router's has no key: it answers with this error, and no other model is asked."""
-
-
-@attrs.frozen
-class Fallback:
-    """One of an agent's models, with how often a failed call of it is made again."""
-
-    model: Ref
-    max_retries: int
-    configured: bool
-
-
-class Models:
-    """The models that a run knows, by the objects that stand for them."""
-
-    def __init__(self, desk: Desk, profile: MastraProfile) -> None:
-        self.desk = desk
-        self.profile = profile
-        self.store: Store = desk.store
-        self.known: dict[int, Model | Router] = {}
-
-    def wrap(self, model: Model) -> Ref:
-        """A new object for a model, as processors are given it."""
-        version = model.version if model.version in self.profile.models else "v2"
-        made = self.store.object(
-            {
-                "specificationVersion": version,
-                "provider": _PROVIDER,
-                "modelId": model.id,
-                "supportedUrls": self.store.object({}),
-            }
-        )
-        self.known[made.address] = model
-        return made
-
-    def returned(self, value: Any, processor_id: str, step: Value) -> Ref:
-        """The object for a model that a processor returned; an old one fails (rule mastra.old-model-refused).
-
-        Raises:
-            MastraError: for a model of a version that the loop cannot call.
-            PackageError: for what is no model.
-        """
-        if isinstance(value, View) and value.ref.address in self.known:
-            return value.ref
-        if isinstance(value, str | Router):
-            return self._routed(value if isinstance(value, str) else value.name)
-        if not isinstance(value, Model):
-            raise PackageError("Error", "Invalid model configuration provided")
-        supported = self.profile.models
-        if value.version not in supported and (value.version == "v1" or not self.profile.adapts_models):
-            raise MastraError(
-                "PROCESSOR_RETURNED_UNSUPPORTED_MODEL",
-                f"Processor {processor_id} returned an unsupported model version {value.version} in step "
-                f"{text(self.store, step)}. "
-                f"Only {', '.join(supported)} models are supported in processInputStep.",
-            )
-        return self.wrap(value)
-
-    def _routed(self, name: str) -> Ref:
-        provider, slash, model = name.partition("/")
-        if not slash:
-            why = "but this ID doesn't appear to contain a provider"
-            raise PackageError("Error", f"Attempted to parse provider/model from {name} {why}")
-        made = self.store.object({"specificationVersion": "v2", "provider": provider, "modelId": model})
-        self.known[made.address] = Router(name)
-        return made
-
-    def call_model(self, model: Ref, options: Ref) -> list[Any]:
-        """Calls a model; returns what it answers: parts as plain JSON.
-
-        Raises:
-            Exception: what the model raises.
-            NoKeyError: from a model of the router's, which has no key.
-        """
-        known = self.known[model.address]
-        if isinstance(known, Router):
-            key = f"process.env.{known.name.partition('/')[0].upper()}_API_KEY"
-            raise NoKeyError("Error", f"Could not find API key {key} for model id {known.name}")
-        with self.desk.acting("model"):
-            parts = answer_parts(self.desk, known.answer(self.desk.hand(options, ("model",))))
-            for index, part in enumerate(parts):
-                _require_known(self.desk, part, index)
-        return list(parts)
-
-    def named(self, model: Value) -> str | None:
-        """Provider and name of a model, None if it lacks one."""
-        provider, own_id = get(self.store, model, "provider"), get(self.store, model, "modelId")
-        return f"{text(self.store, provider)}/{text(self.store, own_id)}" if provider and own_id else None
-
-
-def _require_known(desk: Desk, part: Mapping[str, Any], index: int) -> None:
-    if part["type"] not in ("text", "reasoning", "tool-call"):
-        raise desk.refuse(unfit(f"$[{index}].type", part["type"], "text, reasoning or tool-call"))
-    for name in ("toolCallId", "toolName") if part["type"] == "tool-call" else ("text",):
-        if not isinstance(part.get(name), str):
-            raise desk.refuse(unfit(f"$[{index}].{name}", part.get(name), "a text"))
