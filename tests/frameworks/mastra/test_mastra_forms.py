@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
+from agentcore.frameworks.mastra.emulation.equality import part_key, system_key
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
     form_of,
-    part_key,
     starts_with,
-    system_key,
 )
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date, time_of

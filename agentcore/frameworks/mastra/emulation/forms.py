@@ -1,8 +1,4 @@
-"""Recognizes the form of a message, and makes the content that is stored for it.
-
-The package recognises the form by its fields. Stored content is made of what AI SDK 5 has in its
-model messages and its UI messages.
-"""
+"""Recognizes the form of a message by its fields, as the package does; and what all forms have in common."""
 
 from __future__ import annotations
 
@@ -12,17 +8,12 @@ from enum import Enum
 from typing import Final, Protocol, TypeVar
 
 from agentcore.frameworks.mastra.profiles import MastraProfile
-from agentcore.heap.copying import through_json
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     elements,
-    fields,
     get,
     is_array,
     is_nullish,
-    joined,
-    or_else,
-    stringified,
     text,
 )
 
@@ -194,9 +185,6 @@ def _first(answers: Iterable[bool | None]) -> bool:
     return next((answer for answer in answers if answer is not None), False)
 
 
-# When two messages, parts or system messages count as equal: when their keys are.
-
-
 def is_same(one: Value, two: Value) -> bool:
     """Returns `one === two`: in Python `True == 1`."""
     return one == two and (type(one) is bool) == (type(two) is bool)
@@ -212,89 +200,6 @@ def starts_with(store: Store, value: Value, start: str) -> bool:
         get(store, value, "startsWith")
         raise HeapTypeError("startsWith is not a function")
     return value.startswith(start)
-
-
-def part_key(store: Store, part: Value) -> str:
-    """The key of one part of a stored message."""
-    kind = get(store, part, "type")
-    if starts_with(store, kind, "data-"):
-        return f"{kind}{text(store, _stable(store, get(store, part, 'data')))}"
-    return text(store, kind) + _of_content(store, kind, part)
-
-
-def _of_content(store: Store, kind: Value, part: Value) -> str:
-    if kind == "text":
-        return text(store, get(store, part, "text"))
-    if kind == "tool-invocation":
-        call = get(store, part, "toolInvocation")
-        return (
-            "".join(text(store, get(store, call, name)) for name in ("toolCallId", "state")) if call else ""
-        )
-    if kind == "reasoning":
-        return text(store, get(store, part, "reasoning")) + str(_reasoning_length(store, part))
-    if kind == "file":
-        data = or_else(get(store, part, "data"), get(store, part, "url"))
-        media_type = or_else(get(store, part, "mimeType"), get(store, part, "mediaType"))
-        return text(store, data) + text(store, media_type)
-    return ""
-
-
-def _reasoning_length(store: Store, part: Value) -> int:
-    details = get(store, part, "details")
-    length = 0
-    for detail in () if is_nullish(details) else filled(elements(store, details, "reduce")):
-        if get(store, detail, "type") == "text":
-            for name in ("text", "signature"):
-                value = get(store, detail, name)
-                length += len(value) if isinstance(value, str) else 0
-    return length
-
-
-def _stable(store: Store, value: Value) -> Value:
-    """JSON text with the fields of every object in alphabetical order."""
-    return (
-        stringified(store, _sorted(store, through_json(store, value)))
-        if type(value) is Ref
-        else stringified(store, value)
-    )
-
-
-def _sorted(store: Store, value: Slot) -> Slot:
-    if type(value) is not Ref:
-        return value
-    if is_array(store, value):
-        return store.array([_sorted(store, item) for item in elements(store, value)])
-    return store.object({name: _sorted(store, item) for name, item in sorted(fields(store, value).items())})
-
-
-def parts_key(store: Store, message: Value) -> str:
-    """The key of all parts of a stored message."""
-    parts = get(store, get(store, message, "content"), "parts")
-    return "".join([part_key(store, part) for part in elements(store, parts, "Symbol(Symbol.iterator)")])
-
-
-def messages_equal(store: Store, one: Value, two: Value, *, lists_only: bool) -> bool:
-    """True if a stored message and an added one have the same id and the same content."""
-    form = form_of(store, one, lists_only=lists_only)
-    if form is not Form.STORED:
-        # What a processor left in the list may be of no form at all: that is equal to everything.
-        return form is None
-    if get(store, one, "id") != get(store, two, "id"):
-        return False
-    return parts_key(store, one) == parts_key(store, two)
-
-
-def system_key(store: Store, content: Value) -> str:
-    """The key of a system message's content."""
-    if isinstance(content, str):
-        return content
-    pieces = []
-    for part in each_of(store, content, "content"):
-        kind = get(store, part, "type")
-        pieces.append(text(store, kind))
-        if kind == "text":
-            pieces.append(text(store, get(store, get(store, part, "text"), "length")))
-    return "".join(pieces)
 
 
 # ---------------------------------------------------------------- the stored content
@@ -329,158 +234,9 @@ class Context(Protocol):
         ...
 
 
-def reasoning_of(context: Context, whole: Value, detail: dict[str, Value]) -> dict[str, Value]:
-    """The fields of a part of reasoning: its whole text, where the list keeps that, and a detail."""
-    store = context.store
-    told = whole if context.profile.tells_reasoning else ""
-    return {"type": "reasoning", "reasoning": told, "details": store.array([store.object(detail)])}
-
-
-def texts_checked(context: Context, parts: Iterable[Slot]) -> Ref:
-    """An array of these parts, where the list drops empty texts without those."""
-    store = context.store
-    listed = list(parts)
-    if not context.profile.drops_empty_texts:
-        return store.array(listed)
-    full = [
-        part
-        for part in filled(listed)
-        if get(store, part, "type") != "text" or get(store, part, "text") != ""
-    ]
-    return store.array(full or listed)
-
-
 def tool_name(context: Context, name: Value) -> Value:
     """A tool's name as the list keeps it."""
     return clean_tool_name(name) if context.profile.cleans_tool_names else name
-
-
-def core_content(context: Context, message: Value) -> dict[str, Value]:
-    """The stored content of {role, content} as AI SDK 5 has it."""
-    store = context.store
-    content = get(store, message, "content")
-    if isinstance(content, str):
-        given: tuple[Slot, ...] = (store.derive(store.object({"type": "text", "text": content}), message),)
-    else:
-        given = tuple(
-            part
-            for part in (elements(store, content) if is_array(store, content) else ())
-            if isinstance(part, Ref)
-        )
-    taken = _Taken(context)
-    for part in given:
-        taken.add(part)
-    if (
-        taken.answered_last
-        and not context.profile.drops_empty_texts
-        and get(store, message, "role") == "assistant"
-    ):
-        taken.parts.append(store.object({"type": "text", "text": ""}))
-    parts = texts_checked(context, taken.parts)
-    texts = [
-        get(store, part, "text") for part in elements(store, parts) if get(store, part, "type") == "text"
-    ]
-    metadata = get(store, message, "metadata")
-    return {
-        "format": FORMAT,
-        "parts": parts,
-        "toolInvocations": store.array(taken.calls) if taken.calls else UNDEFINED,
-        "reasoning": joined(store, taken.reasoning, "\n") if taken.reasoning else UNDEFINED,
-        "content": joined(store, texts, "\n") or UNDEFINED,
-        "metadata": metadata if metadata and fields(store, metadata) else UNDEFINED,
-        "providerMetadata": get(store, message, "providerOptions") or UNDEFINED,
-    }
-
-
-class _Taken:
-    """The stored parts of a message's content, and the lists beside them."""
-
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.store = context.store
-        self.parts: list[Slot] = []
-        self.calls: list[Slot] = []
-        self.reasoning: list[Value] = []
-        self.answered_last = False
-
-    def add(self, part: Slot) -> None:
-        """Takes a part of the content."""
-        store = self.store
-        kind = get(store, part, "type")
-        self.answered_last = kind == "tool-result"
-        if kind == "text":
-            self._put(part, {"type": "text", "text": get(store, part, "text")})
-        elif kind == "reasoning":
-            told = get(store, part, "text")
-            self._put(part, reasoning_of(self.context, told, {"type": "text", "text": told}))
-            self.reasoning.append(told)
-        elif kind == "tool-call":
-            args = get(store, part, "input")
-            self._put(part, {"type": "tool-invocation", "toolInvocation": self._call(part, args)})
-            self.calls.append(self._call(part, args))
-        elif kind == "tool-result":
-            self._result(part)
-
-    def _put(self, part: Slot, made: dict[str, Value]) -> None:
-        store = self.store
-        options = get(store, part, "providerOptions") or UNDEFINED
-        executed = get(store, part, "providerExecuted") if "toolInvocation" in made else UNDEFINED
-        dated = {
-            "providerMetadata": options,
-            "createdAt": date_in_options(self.context, options),
-            "providerExecuted": executed,
-        }
-        self.parts.append(store.derive(store.object({**made, **dated}), part))
-
-    def _call(self, part: Slot, args: Value) -> Ref:
-        store = self.store
-        named = {
-            "toolCallId": get(store, part, "toolCallId"),
-            "toolName": tool_name(self.context, get(store, part, "toolName")),
-        }
-        return store.derive(store.object({**named, "args": args, "state": "call"}), part)
-
-    def _result(self, part: Slot) -> None:
-        store = self.store
-        call_id = get(store, part, "toolCallId")
-        args: Value = store.object({})
-        if self.context.profile.recovers_args:
-            known = self.context.known_args(call_id)
-            args = known if fields(store, known) else or_else(get(store, part, "input"), args)
-        call = self._of_call(self.calls, call_id)
-        if call is None:
-            call = self._call(part, args)
-            self.calls.append(call)
-        self._answer(call, part)
-        for own in self.parts:
-            held = (
-                get(store, own, "toolInvocation")
-                if get(store, own, "type") == "tool-invocation"
-                else UNDEFINED
-            )
-            if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
-                self._answer(held, part)
-                return
-        made = self._call(part, args)
-        self._answer(made, part)
-        self._put(part, {"type": "tool-invocation", "toolInvocation": made})
-
-    def _of_call(self, calls: Iterable[Slot], call_id: Value) -> Ref | None:
-        found = (call for call in calls if get(self.store, call, "toolCallId") == call_id)
-        return next(found, None)  # type: ignore[return-value]  # such lists hold objects
-
-    def _answer(self, call: Ref, part: Slot) -> None:
-        store = self.store
-        assign(store, call, "state", "result")
-        output = unwrapped(store, get(store, part, "output"))
-        if output is not UNDEFINED:
-            assign(store, call, "result", output)
-
-
-def unwrapped(store: Store, output: Value) -> Value:
-    """A tool's output without the envelope that prompts have it in."""
-    in_envelope = isinstance(output, Ref) and has(store, output, "value")
-    return get(store, output, "value") if in_envelope else output
 
 
 _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
@@ -489,92 +245,6 @@ _TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
 def clean_tool_name(name: Value) -> str:
     """A tool's name, or what stands for one that no provider takes."""
     return name if isinstance(name, str) and _TOOL_NAME.fullmatch(name) else "unknown_tool"
-
-
-def date_in_options(context: Context, options: Value) -> Value:
-    """The date that a part's provider options carry."""
-    if not context.profile.dates_parts:
-        return UNDEFINED
-    store = context.store
-    own = get(store, options, "mastra") if options else UNDEFINED
-    at = get(store, own, "createdAt") if isinstance(own, Ref) else UNDEFINED
-    return at if isinstance(at, int | float) and not isinstance(at, bool) else UNDEFINED
-
-
-def ui_content(context: Context, message: Value) -> Ref:
-    """The stored content of a UI message, which has its parts in one list."""
-    store = context.store
-    given = filled(elements(store, get(store, message, "parts"), "filter"))
-    parts = [made for part in given if (made := _ui_part(context, part)) is not None]
-    calls = [_ui_call(context, part) for part in given if _is_tool(store, part)]
-    reasoning = [get(store, part, "text") for part in given if get(store, part, "type") == "reasoning"]
-    texts = [get(store, part, "text") for part in given if get(store, part, "type") == "text"]
-    metadata = get(store, message, "metadata")
-    own = fields(store, metadata) if metadata else {}
-    clean = {name: slot for name, slot in own.items() if name not in ("createdAt", "threadId", "resourceId")}
-    content: dict[str, Value] = {
-        "format": FORMAT,
-        "parts": texts_checked(context, parts),
-        "toolInvocations": store.array(calls) if calls else UNDEFINED,
-        "reasoning": joined(store, reasoning, "\n") if reasoning else UNDEFINED,
-        "content": joined(store, texts) if texts else UNDEFINED,
-        "metadata": store.object(clean) if clean else UNDEFINED,
-    }
-    return store.object(content)
-
-
-def _is_tool(store: Store, part: Slot) -> bool:
-    kind = get(store, part, "type")
-    return isinstance(kind, str) and kind.startswith("tool-")
-
-
-def _ui_call(context: Context, part: Slot) -> Ref:
-    store = context.store
-    answered = get(store, part, "state") == "output-available"
-    fields_: dict[str, Value] = {
-        "args": get(store, part, "input"),
-        "toolCallId": get(store, part, "toolCallId"),
-        "toolName": tool_name(context, str(get(store, part, "type")).removeprefix("tool-")),
-        "state": "result" if answered else "call",
-        "result": unwrapped(store, get(store, part, "output")) if answered else UNDEFINED,
-    }
-    return store.derive(store.object(fields_), part)
-
-
-def _ui_part(context: Context, part: Slot) -> Slot:
-    store = context.store
-    kind = get(store, part, "type")
-    if kind in ("step-start", "error"):
-        return part
-    options = get(store, part, "callProviderMetadata" if _is_tool(store, part) else "providerMetadata")
-    made: dict[str, Value]
-    if _is_tool(store, part):
-        made = {"type": "tool-invocation", "toolInvocation": _ui_invocation(context, part)}
-        made["providerExecuted"] = get(store, part, "providerExecuted")
-    elif kind == "reasoning":
-        told = get(store, part, "text")
-        made = reasoning_of(context, told, {"type": "text", "text": told})
-    elif kind == "text":
-        made = {"type": "text", "text": get(store, part, "text")}
-    elif isinstance(kind, str) and kind.startswith("data-"):
-        return store.derive(store.object({"type": kind, "data": get(store, part, "data")}), part)
-    else:
-        return None
-    dated = {"providerMetadata": options, "createdAt": date_in_options(context, options)}
-    return store.derive(store.object({**made, **dated}), part)
-
-
-def _ui_invocation(context: Context, part: Slot) -> Ref:
-    store = context.store
-    call = _ui_call(context, part)
-    if get(store, part, "state") != "output-error":
-        return call
-    failed = {
-        "state": "output-error",
-        "errorText": get(store, part, "errorText"),
-        "rawInput": get(store, part, "rawInput"),
-    }
-    return store.derive(store.object({**fields(store, call), **failed}), part)
 
 
 def stamp(context: Context, part: Slot) -> Slot:

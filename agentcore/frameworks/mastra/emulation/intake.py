@@ -6,21 +6,23 @@ the caller's own parts in it where the form has the same ones. Files and images 
 
 from __future__ import annotations
 
+from agentcore.frameworks.mastra.emulation.contents import (
+    core_content,
+    reasoning_of,
+    texts_checked,
+    ui_content,
+)
 from agentcore.frameworks.mastra.emulation.errors import printed
 from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
     Context,
     Form,
     assign,
-    core_content,
     filled,
     form_of,
     has,
     mapped,
-    reasoning_of,
     stamp,
-    texts_checked,
-    ui_content,
 )
 from agentcore.frameworks.mastra.emulation.settings import invalid_date, is_date
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value

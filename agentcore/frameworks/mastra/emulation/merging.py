@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from agentcore.frameworks.mastra.emulation.equality import part_key
 from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
     assign,
     filled,
     is_same,
     mapped,
-    part_key,
     stamp,
     starts_with,
 )

@@ -8,20 +8,19 @@ from functools import cmp_to_key, partial
 from typing import Final
 
 from agentcore.frameworks.mastra.emulation import merging
+from agentcore.frameworks.mastra.emulation.contents import core_content
+from agentcore.frameworks.mastra.emulation.equality import messages_equal, system_key
 from agentcore.frameworks.mastra.emulation.errors import MastraError, printed
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
-    core_content,
     each_of,
     filled,
     has,
     is_empty,
     is_same,
-    messages_equal,
     stamp,
     system_form_of,
-    system_key,
 )
 from agentcore.frameworks.mastra.emulation.intake import stored
 from agentcore.frameworks.mastra.emulation.merging import remember
