@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agentcore.frameworks.mastra.emulation.forms import FORMAT, Context, assign, filled, has, tool_name
+from agentcore.frameworks.mastra.emulation.forms import (
+    FORMAT,
+    Context,
+    assign,
+    filled,
+    has,
+    is_same,
+    listed,
+    starts_with,
+    tool_name,
+)
+from agentcore.frameworks.mastra.emulation.items import keep_both
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get, is_array, joined, or_else
 
@@ -34,14 +45,11 @@ def core_content(context: Context, message: Value) -> dict[str, Value]:
     """The stored content of {role, content} as AI SDK 5 has it."""
     store = context.store
     content = get(store, message, "content")
+    given: Iterable[Slot] = elements(store, content) if is_array(store, content) else ()
     if isinstance(content, str):
-        given: tuple[Slot, ...] = (store.derive(store.object({"type": "text", "text": content}), message),)
-    else:
-        given = tuple(
-            part
-            for part in (elements(store, content) if is_array(store, content) else ())
-            if isinstance(part, Ref)
-        )
+        given = (store.derive(store.object({"type": "text", "text": content}), message),)
+    elif context.profile.reads_lists_only:
+        given = (part for part in given if isinstance(part, Ref))
     taken = _Taken(context)
     for part in given:
         taken.add(part)
@@ -49,6 +57,7 @@ def core_content(context: Context, message: Value) -> dict[str, Value]:
         taken.answered_last
         and not context.profile.drops_empty_texts
         and get(store, message, "role") == "assistant"
+        and get(store, taken.parts[-1], "type") != "text"
     ):
         taken.parts.append(store.object({"type": "text", "text": ""}))
     parts = texts_checked(context, taken.parts)
@@ -82,7 +91,8 @@ class _Taken:
         """Takes a part of the content."""
         store = self.store
         kind = get(store, part, "type")
-        self.answered_last = kind == "tool-result"
+        if kind in ("text", "reasoning", "tool-call", "tool-result"):
+            self.answered_last = kind == "tool-result"
         if kind == "text":
             self._put(part, {"type": "text", "text": get(store, part, "text")})
         elif kind == "reasoning":
@@ -97,51 +107,67 @@ class _Taken:
             self._result(part)
 
     def _put(self, part: Slot, made: dict[str, Value]) -> None:
-        store = self.store
+        self.parts.append(self.store.derive(self.store.object({**made, **self._beside(part)}), part))
+
+    def _beside(self, part: Slot) -> dict[str, Value]:
+        """What a stored part has of the provider."""
+        store, profile = self.store, self.context.profile
+        kind = get(store, part, "type")
         options = get(store, part, "providerOptions") or UNDEFINED
-        executed = get(store, part, "providerExecuted") if "toolInvocation" in made else UNDEFINED
-        dated = {
+        if kind == "tool-result" and not profile.results_have_options:
+            options = UNDEFINED
+        executes = kind in ("tool-call", "tool-result") and profile.knows_outcomes
+        return {
             "providerMetadata": options,
             "createdAt": date_in_options(self.context, options),
-            "providerExecuted": executed,
+            "providerExecuted": get(store, part, "providerExecuted") if executes else UNDEFINED,
         }
-        self.parts.append(store.derive(store.object({**made, **dated}), part))
 
     def _call(self, part: Slot, args: Value) -> Ref:
         store = self.store
-        named = {
-            "toolCallId": get(store, part, "toolCallId"),
-            "toolName": tool_name(self.context, get(store, part, "toolName")),
-        }
+        name = get(store, part, "toolName")
+        if get(store, part, "type") == "tool-result" and not self.context.profile.cleans_tool_names:
+            name = name or "unknown"
+        named = {"toolCallId": get(store, part, "toolCallId"), "toolName": tool_name(self.context, name)}
         return store.derive(store.object({**named, "args": args, "state": "call"}), part)
+
+    def _args_of_result(self, part: Slot) -> Value:
+        store = self.store
+        if not self.context.profile.recovers_args:
+            return store.object({})
+        known = self.context.known_args(get(store, part, "toolCallId"))
+        return known if fields(store, known) else or_else(get(store, part, "input"), known)
 
     def _result(self, part: Slot) -> None:
         store = self.store
         call_id = get(store, part, "toolCallId")
-        args: Value = store.object({})
-        if self.context.profile.recovers_args:
-            known = self.context.known_args(call_id)
-            args = known if fields(store, known) else or_else(get(store, part, "input"), args)
-        call = self._of_call(self.calls, call_id)
+        args = self._args_of_result(part)
+        call = self._of_id(self.calls, call_id)
         if call is None:
             call = self._call(part, args)
             self.calls.append(call)
         self._answer(call, part)
         for own in self.parts:
-            held = (
-                get(store, own, "toolInvocation")
-                if get(store, own, "type") == "tool-invocation"
-                else UNDEFINED
-            )
-            if isinstance(held, Ref) and get(store, held, "toolCallId") == call_id:
-                self._answer(held, part)
-                return
-        made = self._call(part, args)
+            if get(store, own, "type") == "tool-invocation":
+                held = get(store, own, "toolInvocation")
+                if isinstance(held, Ref) and is_same(get(store, held, "toolCallId"), call_id):
+                    self._answer(held, part)
+                    self._add_beside(own, part)
+                    return
+        made = self._call(part, args if self.context.profile.recovers_args else store.object({}))
         self._answer(made, part)
         self._put(part, {"type": "tool-invocation", "toolInvocation": made})
 
-    def _of_call(self, calls: Iterable[Slot], call_id: Value) -> Ref | None:
-        found = (call for call in calls if get(self.store, call, "toolCallId") == call_id)
+    def _add_beside(self, own: Slot, part: Slot) -> None:
+        store = self.store
+        for name, slot in self._beside(part).items():
+            if slot is not UNDEFINED:
+                is_options = name == "providerMetadata"
+                known = get(store, own, name)
+                assign(store, own, name, keep_both(store, known, slot, slot) if is_options else slot)
+
+    def _of_id(self, calls: Iterable[Slot], call_id: Value) -> Ref | None:
+        found = (call for call in calls if is_same(get(self.store, call, "toolCallId"), call_id))
         return next(found, None)  # type: ignore[return-value]  # such lists hold objects
 
     def _answer(self, call: Ref, part: Slot) -> None:
@@ -171,9 +197,9 @@ def date_in_options(context: Context, options: Value) -> Value:
 def ui_content(context: Context, message: Value) -> Ref:
     """The stored content of a UI message, which has its parts in one list."""
     store = context.store
-    given = filled(elements(store, get(store, message, "parts"), "filter"))
+    given = filled(listed(store, get(store, message, "parts"), "parts", "filter"))
+    calls = [_ui_call(context, part) for part in [part for part in given if _is_tool(store, part)]]
     parts = [made for part in given if (made := _ui_part(context, part)) is not None]
-    calls = [_ui_call(context, part) for part in given if _is_tool(store, part)]
     reasoning = [get(store, part, "text") for part in given if get(store, part, "type") == "reasoning"]
     texts = [get(store, part, "text") for part in given if get(store, part, "type") == "text"]
     metadata = get(store, message, "metadata")
@@ -191,8 +217,7 @@ def ui_content(context: Context, message: Value) -> Ref:
 
 
 def _is_tool(store: Store, part: Slot) -> bool:
-    kind = get(store, part, "type")
-    return isinstance(kind, str) and kind.startswith("tool-")
+    return starts_with(store, get(store, part, "type"), "tool-")
 
 
 def _ui_call(context: Context, part: Slot) -> Ref:
@@ -211,18 +236,23 @@ def _ui_call(context: Context, part: Slot) -> Ref:
 def _ui_part(context: Context, part: Slot) -> Slot:
     store = context.store
     kind = get(store, part, "type")
-    if kind in ("step-start", "error"):
+    if kind == "step-start" or (kind == "error" and context.profile.knows_outcomes):
         return part
     options = get(store, part, "callProviderMetadata" if _is_tool(store, part) else "providerMetadata")
     made: dict[str, Value]
     if _is_tool(store, part):
         made = {"type": "tool-invocation", "toolInvocation": _ui_invocation(context, part)}
-        made["providerExecuted"] = get(store, part, "providerExecuted")
+        if context.profile.knows_outcomes:
+            made["providerExecuted"] = get(store, part, "providerExecuted")
     elif kind == "reasoning":
         told = get(store, part, "text")
         made = reasoning_of(context, told, {"type": "text", "text": told})
     elif kind == "text":
         made = {"type": "text", "text": get(store, part, "text")}
+    elif kind == "source-url":
+        url = get(store, part, "url")
+        source: dict[str, Value] = {"url": url, "sourceType": "url", "id": url, "providerMetadata": options}
+        made = {"type": "source", "source": store.derive(store.object(source), part)}
     elif isinstance(kind, str) and kind.startswith("data-"):
         return store.derive(store.object({"type": kind, "data": get(store, part, "data")}), part)
     else:
@@ -234,7 +264,7 @@ def _ui_part(context: Context, part: Slot) -> Slot:
 def _ui_invocation(context: Context, part: Slot) -> Ref:
     store = context.store
     call = _ui_call(context, part)
-    if get(store, part, "state") != "output-error":
+    if get(store, part, "state") != "output-error" or not context.profile.knows_outcomes:
         return call
     failed = {
         "state": "output-error",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from enum import Enum
 from typing import Final, Protocol, TypeVar
 
@@ -57,17 +57,21 @@ def assign(store: Store, value: Value, key: str, slot: Value) -> None:
     store.put(value, key, slot)  # type: ignore[arg-type]  # callers assign what is defined
 
 
-def form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
+def form_of(
+    store: Store, message: Value, *, lists_only: bool, made: Collection[int] = frozenset()
+) -> Form | None:
     """Returns the form of a message; None for what has none.
 
-    `lists_only`: of content that is no list of objects nothing is read; otherwise all of it is.
+    `lists_only`: of content that is no list of objects nothing is read; otherwise all of it is. `made`: the
+    addresses of messages that the list made, which have the fields of a stored one whatever they hold.
 
     Raises:
         HeapTypeError: for a message or a part that is no object.
     """
     if _is_stored(store, message):
         return Form.STORED
-    if has(store, message, "threadId") or has(store, message, "resourceId"):
+    is_made = isinstance(message, Ref) and message.address in made
+    if is_made or has(store, message, "threadId") or has(store, message, "resourceId"):
         return Form.OLD
     if has(store, message, "parts"):
         return Form.UI_5 if _has_parts_of_5(store, message) else Form.UI_4
@@ -76,7 +80,9 @@ def form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
     return Form.CORE_5 if _has_content_of_5(store, message, lists_only=lists_only) else Form.CORE_4
 
 
-def system_form_of(store: Store, message: Value, *, lists_only: bool) -> Form | None:
+def system_form_of(
+    store: Store, message: Value, *, lists_only: bool, made: Collection[int] = frozenset()
+) -> Form | None:
     """Returns the form of a system message, which is looked at less closely: one with parts has no form.
 
     Raises:
@@ -86,7 +92,7 @@ def system_form_of(store: Store, message: Value, *, lists_only: bool) -> Form | 
     return (
         None
         if not is_stored and has(store, message, "parts")
-        else form_of(store, message, lists_only=lists_only)
+        else form_of(store, message, lists_only=lists_only, made=made)
     )
 
 
@@ -95,6 +101,32 @@ def _is_stored(store: Store, message: Value) -> bool:
     if not content or isinstance(content, str) or is_array(store, content):
         return False
     return has(store, content, "format") and get(store, content, "format") == 2  # noqa: PLR2004
+
+
+_APPROVAL_STATES: Final = ("approval-requested", "approval-responded", "output-denied")
+_APPROVALS: Final = ("tool-approval-request", "tool-approval-response")
+
+
+def is_of_6(store: Store, message: Value) -> bool:
+    """Returns whether a message of a form of AI SDK 5 has what only AI SDK 6 has.
+
+    Raises:
+        HeapTypeError: for a part that is no object.
+    """
+    parts = get(store, message, "parts")
+    if has(store, message, "parts"):
+        return any(_part_of_6(store, part) for part in each_of(store, parts, "msg.parts"))
+    content = get(store, message, "content")
+    given = elements(store, content) if is_array(store, content) else ()
+    return any(isinstance(part, Ref) and get(store, part, "type") in _APPROVALS for part in given)
+
+
+def _part_of_6(store: Store, part: Value) -> bool:
+    if get(store, part, "type") in ("source-document", "dynamic-tool"):
+        return True
+    if has(store, part, "resultProviderMetadata"):
+        return True
+    return has(store, part, "toolCallId") and get(store, part, "state") in _APPROVAL_STATES
 
 
 _OF_UI_4 = ("toolInvocations", "reasoning", "experimental_attachments", "data", "annotations")
@@ -180,6 +212,17 @@ def each_of(store: Store, value: Value, receiver: str) -> Iterable[Slot]:
     return value if isinstance(value, str) else elements(store, value)
 
 
+def listed(store: Store, value: Value, receiver: str, method: str) -> tuple[Slot, ...]:
+    """Returns the elements that an array's method goes over; `receiver` is what errors call the array.
+
+    Raises:
+        HeapTypeError: if the value is no array.
+    """
+    if is_nullish(value) or is_array(store, value):
+        return elements(store, value, method)
+    raise HeapTypeError(f"{receiver}.{method} is not a function")
+
+
 def _first(answers: Iterable[bool | None]) -> bool:
     """The first answer there is; no if there is none."""
     return next((answer for answer in answers if answer is not None), False)
@@ -190,15 +233,15 @@ def is_same(one: Value, two: Value) -> bool:
     return one == two and (type(one) is bool) == (type(two) is bool)
 
 
-def starts_with(store: Store, value: Value, start: str) -> bool:
-    """`value.startsWith(start)`.
+def starts_with(store: Store, value: Value, start: str, receiver: str = "part.type") -> bool:
+    """`value.startsWith(start)`; `receiver` is what errors call the value.
 
     Raises:
         HeapTypeError: if the value is no text.
     """
     if not isinstance(value, str):
         get(store, value, "startsWith")
-        raise HeapTypeError("startsWith is not a function")
+        raise HeapTypeError(f"{receiver}.startsWith is not a function")
     return value.startswith(start)
 
 
@@ -208,10 +251,14 @@ FORMAT: Final = 2
 
 
 class Context(Protocol):
-    """The values that a conversion needs from the list that gets the message."""
+    """The values that a conversion needs from the list that gets the message.
+
+    `made` are the addresses of the messages that the list made.
+    """
 
     store: Store
     profile: MastraProfile
+    made: set[int]
 
     def new_id(self) -> str:
         """An id that no message has."""
@@ -227,6 +274,10 @@ class Context(Protocol):
 
     def now(self) -> int:
         """The time."""
+        ...
+
+    def leave_out(self, what: str, instead: str) -> Exception:
+        """Returns the error for what is not emulated."""
         ...
 
     def known_args(self, call_id: Value) -> Value:
@@ -250,6 +301,9 @@ def clean_tool_name(name: Value) -> str:
 def stamp(context: Context, part: Slot) -> Slot:
     """Dates a part that has no date, in place."""
     store = context.store
-    if context.profile.dates_parts and is_nullish(get(store, part, "createdAt")):
+    # An array's field that is no element is seen nowhere.
+    if is_array(store, part) or not context.profile.dates_parts:
+        return part
+    if is_nullish(get(store, part, "createdAt")):
         assign(store, part, "createdAt", context.now())
     return part

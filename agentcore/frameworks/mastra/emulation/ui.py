@@ -5,14 +5,13 @@ A UI message is a passing thing that nobody is given: here it is a plain object,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 import attrs
 
-from agentcore.frameworks.mastra.emulation.forms import filled, starts_with
+from agentcore.frameworks.mastra.emulation.forms import each_of, filled, listed, starts_with
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
-from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
+from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, get, is_array, is_nullish, or_else, spread, text
 
 _DENIED: Final = "Tool call was not approved by the user"
@@ -39,55 +38,47 @@ def ui_message(target: MessageList, message: Slot) -> UiMessage:
         # This version reads the role first, so a null message fails there.
         get(store, message, "role")
     content = get(store, message, "content")
+    metadata = get(store, content, "metadata")
+    options = get(store, content, "providerMetadata")
+    if not options and metadata:
+        options = get(store, metadata, "providerMetadata")
     given = get(store, content, "parts")
-    listed = elements(store, given) if is_array(store, given) else ()
-    if not target.profile.reads_lists_only:
-        every = () if is_nullish(given) else elements(store, given, "dbMsg.content.parts?.some")
-        _check_parts(store, every)
-    parts = [part for part in listed if isinstance(part, Ref)]
-    kinds = [get(store, part, "type") for part in parts]
+    parts = _parts(target, given)
+    kinds = [get(store, part, "type") for part in filled(parts)]
     shown: list[Slot] = []
     calls, reasoning = get(store, content, "toolInvocations"), get(store, content, "reasoning")
     if calls and "tool-invocation" not in kinds:
-        shown += [_listed_call(store, call) for call in elements(store, calls, "Symbol(Symbol.iterator)")]
+        shown += [
+            _listed_call(store, call) for call in each_of(store, calls, "dbMsg.content.toolInvocations")
+        ]
     if reasoning and "reasoning" not in kinds:
         shown.append(store.object({"type": "reasoning", "text": reasoning}))
     target.check_files(content)
     told = False
-    for part, kind in zip(parts, kinds, strict=True):
-        made = _ui_part(store, part, kind)
+    for part in parts:
+        made, tells = _ui_part(target, part)
         shown += [] if made is None else [made]
-        told = told or not (
-            kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
-        )
+        told = told or tells
     read = _READ
     if get(store, content, "content") and not told:
         read |= {"content"}
         shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
-    options = get(store, content, "providerMetadata") or UNDEFINED
     role = get(store, message, "role")
     sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
-    return UiMessage(role=role, parts=shown, options=options, sources=sources)
+    return UiMessage(role=role, parts=shown, options=options or UNDEFINED, sources=sources)
 
 
-def _check_parts(store: Store, parts: Iterable[Slot]) -> None:
-    """Goes over parts as a version does that takes each for an object.
-
-    Raises:
-        HeapTypeError: for a part that is not one.
-    """
-    for part in parts:
-        get(store, part, "type")
-        if not isinstance(part, Ref):
-            raise HeapTypeError("Cannot read properties of undefined (reading 'startsWith')")
+def _parts(target: MessageList, given: Value) -> tuple[Slot, ...]:
+    """The parts that are read; a version that reads any content fails later at what is no object."""
+    store = target.store
+    if not target.profile.reads_lists_only:
+        return () if is_nullish(given) else listed(store, given, "dbMsg.content.parts?", "some")
+    held = elements(store, given) if is_array(store, given) else ()
+    return tuple(part for part in held if isinstance(part, Ref))
 
 
 _ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
 _READ: Final = frozenset({"parts", "toolInvocations", "reasoning", "providerMetadata"})
-
-
-def _is_call(store: Store, kind: Value) -> bool:
-    return kind == "tool-invocation" or starts_with(store, kind, "tool-")
 
 
 def _listed_call(store: Store, call: Slot) -> Ref:
@@ -96,64 +87,99 @@ def _listed_call(store: Store, call: Slot) -> Ref:
         "type": f"tool-{text(store, get(store, call, 'toolName'))}",
         "toolCallId": get(store, call, "toolCallId"),
         "input": get(store, call, "args"),
-        "state": {"result": "output-available", "call": "input-available"}.get(str(state), "input-streaming"),
+        "state": "output-available" if state == "result" else "input-streaming",
         "output": get(store, call, "result") if state == "result" else UNDEFINED,
     }
+    if state == "call":
+        named["state"] = "input-available"
     return store.derive(store.object(named), call)
 
 
-def _dated(store: Store, part: Slot) -> Value:
-    """A part's provider options, with the part's date if it has one."""
+def _dated(target: MessageList, part: Slot) -> Value:
+    """A part's provider options, with the part's date if it has one and the version dates parts."""
+    store = target.store
     options, at = get(store, part, "providerMetadata"), get(store, part, "createdAt")
-    if is_nullish(at):
+    if not target.profile.dates_parts or is_nullish(at):
         return options
     own = get(store, options, "mastra") if options else UNDEFINED
     return spread(store, options, mastra=spread(store, own, createdAt=at))
 
 
-def _ui_part(store: Store, part: Ref, kind: Value) -> Slot:
+def _options(target: MessageList, part: Slot) -> Value:
+    """The provider options of a text or of reasoning: where parts have no dates, empty ones are left out."""
+    options = _dated(target, part)
+    return options if target.profile.dates_parts else options or UNDEFINED
+
+
+_OF_SUSPENDED: Final = ("data-tool-call-suspended", "data-tool-call-approval")
+
+
+def _ui_part(target: MessageList, part: Slot) -> tuple[Slot, bool]:
+    """What is shown of a part, and whether it stands for the text beside the parts."""
+    store, knows = target.store, target.profile.knows_outcomes
+    kind = get(store, part, "type")
     if kind == "tool-invocation" and get(store, part, "toolInvocation"):
-        return _ui_call(store, part)
+        return _ui_call(target, part), False
     if kind == "reasoning":
-        return _ui_reasoning(store, part)
-    if _is_call(store, kind) or kind in ("source", "source-document", "file"):
-        return None
+        return _ui_reasoning(target, part), False
+    if kind == "tool-invocation" or starts_with(store, kind, "tool-"):
+        return None, False
+    if kind == "file" or (kind == "source-document" and knows):
+        return None, False
+    if kind == "source":
+        source = get(store, part, "source")
+        made: dict[str, Value] = {
+            "type": "source-url",
+            "url": get(store, source, "url"),
+            "sourceId": get(store, source, "id"),
+            "title": get(store, source, "title"),
+            "providerMetadata": _options(target, part),
+        }
+        return store.derive(store.object(made), part, source), False
     if kind == "text":
-        made = {"type": "text", "text": get(store, part, "text"), "providerMetadata": _dated(store, part)}
-        return store.derive(store.object(made), part)
-    return part
+        made = {"type": "text", "text": get(store, part, "text"), "providerMetadata": _options(target, part)}
+        return store.derive(store.object(made), part), True
+    return part, not (knows and kind in _OF_SUSPENDED)
 
 
-def _ui_reasoning(store: Store, part: Ref) -> Slot:
+def _ui_reasoning(target: MessageList, part: Slot) -> Slot:
+    store = target.store
     details = get(store, part, "details")
     told = get(store, part, "reasoning")
-    listed = () if is_nullish(details) else elements(store, details, "reduce")
     if not told:
-        texts = [get(store, one, "text") for one in filled(listed) if get(store, one, "type") == "text"]
-        told = "".join(str(one) for one in texts if one)
-    if not told and not listed:
+        held = () if is_nullish(details) else listed(store, details, "part.details?", "reduce")
+        texts = [get(store, one, "text") for one in filled(held) if get(store, one, "type") == "text"]
+        told = "".join(text(store, one) for one in texts if one)
+    if not told and (is_nullish(details) or not get(store, details, "length")):
         return None
-    made = {"type": "reasoning", "text": told or "", "state": "done", "providerMetadata": _dated(store, part)}
+    made = {
+        "type": "reasoning",
+        "text": told or "",
+        "state": "done",
+        "providerMetadata": _options(target, part),
+    }
     return store.derive(store.object(made), part)
 
 
-def _ui_call(store: Store, part: Ref) -> Ref:
+def _ui_call(target: MessageList, part: Slot) -> Ref:
+    store = target.store
     call = get(store, part, "toolInvocation")
     state = get(store, call, "state")
     made: dict[str, Value] = {
         "type": f"tool-{text(store, get(store, call, 'toolName'))}",
         "toolCallId": get(store, call, "toolCallId"),
         "input": get(store, call, "args"),
-        "state": "output-available" if state in ("result", "output-denied") else "input-available",
-        "callProviderMetadata": _dated(store, part),
-        "providerExecuted": get(store, part, "providerExecuted"),
+        "state": "input-available",
+        "callProviderMetadata": _dated(target, part),
     }
     if state == "result":
-        made["output"] = get(store, call, "result")
-    elif state == "output-error":
-        made |= {"state": state, "errorText": get(store, call, "errorText") or ""}
-    elif state == "output-denied":
-        approval = get(store, call, "approval")
-        reason = UNDEFINED if is_nullish(approval) else get(store, approval, "reason")
-        made["output"] = or_else(reason, _DENIED)
+        made |= {"state": "output-available", "output": get(store, call, "result")}
+    if target.profile.knows_outcomes:
+        made["providerExecuted"] = get(store, part, "providerExecuted")
+        if state == "output-error":
+            made |= {"state": state, "errorText": get(store, call, "errorText") or ""}
+        elif state == "output-denied":
+            approval = get(store, call, "approval")
+            reason = UNDEFINED if is_nullish(approval) else get(store, approval, "reason")
+            made |= {"state": "output-available", "output": or_else(reason, _DENIED)}
     return store.derive(store.object(made), part, call)
