@@ -228,6 +228,27 @@ def test_a_dynamic_tool_among_stored_parts_is_a_call_with_its_answer(profile: st
 
 
 @pytest.mark.parametrize("profile", BOTH)
+def test_part_of_a_kind_without_a_name_is_not_merged(profile: str) -> None:
+    looks = {"op": "observe", "on": "list", "at": [-1, "content", "parts"], "as": "parts"}
+    traced = step(profile, adds(stored(text("a"))), adds(stored({"type": ""}, text("b"))), looks)
+    assert [part["text"] for part in traced["observations"][0]["value"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_the_last_result_of_a_call_counts_even_if_it_is_none(profile: str) -> None:
+    result = {"type": "tool-result", "toolCallId": "c1", "toolName": "look"}
+    message = {"role": "assistant", "content": [{**result, "output": "t"}, result]}
+    assert shown(profile, message)[1]["content"][0]["output"] == {"type": "json", "value": None}
+
+
+def test_an_output_kept_for_the_model_is_not_that_of_the_provider() -> None:
+    kept = {"mastra": {"modelOutput": {"type": "text", "value": "kept"}}}
+    beside = {"providerExecuted": True, "providerMetadata": kept}
+    (message,) = shown(NEW, stored(called("result", beside, result="own")))
+    assert message["content"][1]["output"] == {"type": "text", "value": "own"}
+
+
+@pytest.mark.parametrize("profile", BOTH)
 def test_part_of_a_ui_message_without_a_type_fails(profile: str) -> None:
     parts = [{"text": "t"}, {"type": "text", "text": "z", "metadata": 1}]
     told = "Cannot read properties of undefined (reading 'startsWith')"

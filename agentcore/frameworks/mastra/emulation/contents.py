@@ -16,7 +16,7 @@ from agentcore.frameworks.mastra.emulation.forms import (
     tool_name,
 )
 from agentcore.frameworks.mastra.emulation.items import keep_both
-from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
+from agentcore.heap.heap import UNDEFINED, ObjectCell, Ref, Slot, Store, Value
 from agentcore.heap.js import elements, fields, get, is_array, joined, or_else
 
 
@@ -172,10 +172,10 @@ class _Taken:
 
     def _answer(self, call: Ref, part: Slot) -> None:
         store = self.store
-        assign(store, call, "state", "result")
         output = unwrapped(store, get(store, part, "output"))
-        if output is not UNDEFINED:
-            assign(store, call, "result", output)
+        answered = {**fields(store, call), "state": "result", "result": output}
+        kept = {name: slot for name, slot in answered.items() if slot is not UNDEFINED}
+        store.replace(call, ObjectCell(kept))
 
 
 def unwrapped(store: Store, output: Value) -> Value:

@@ -478,7 +478,8 @@ def prompt(target: MessageList) -> Ref:
     conversation = of_all(target, for_prompt=True)
     kept = _kept_outputs(target)
     shown = _after_user(target, [*system_prompt(target), *conversation])
-    cells = [_prompt_message(target, message, kept) for message in shown]
+    # The provider's own answers, in messages of the assistant's, are shown as they are.
+    cells = [_prompt_message(target, one, kept if one.role == "tool" else {}) for one in shown]
     listed = store.array([cell for cell in cells if cell is not None])
     return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 

@@ -179,6 +179,8 @@ class _Merge:
             if not part:
                 continue
             key = self._key(part)
+            if not key:
+                continue
             if not self.anchors:
                 self._put(part, key, None)
                 continue
