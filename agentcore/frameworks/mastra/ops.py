@@ -13,7 +13,7 @@ from agentcore.frameworks.mastra.emulation.arguments import Arguments, ListHandl
 from agentcore.frameworks.mastra.emulation.forms import filled, is_empty
 from agentcore.heap.heap import UNDEFINED, HeapTypeError
 from agentcore.heap.js import text
-from agentcore.heap.views import ArrayView
+from agentcore.heap.views import ArrayView, ObjectView
 from agentcore.kit.ops import NowhereError, Op, Path, Record, Slot, Spelling, Turn, below, is_list, slot
 
 __all__ = ["Objects", "Ops"]
@@ -349,7 +349,9 @@ class _Turn(Turn):
             spread = [None if is_empty(one) else one for one in messages]
             return [*spread, *added] if name == "concat" else [*added, *spread]
         if name == "clone":
-            return self.objects.clone(messages)
+            copied = self.objects.clone(messages)
+            self._note_copies(messages, copied)
+            return copied
         if name in _PICKED:
             return _PICKED[name](messages, value)
         return [
@@ -371,7 +373,16 @@ class _Turn(Turn):
         return self._with(message)
 
     def _with(self, message: Any, **changed: Any) -> Any:
-        return self.objects.new({**_spread(message), **changed})
+        copied = self.objects.new({**_spread(message), **changed})
+        self._note_copies([message], [copied])
+        return copied
+
+    def _note_copies(self, messages: Any, copied: Any) -> None:
+        """Notes that these are copies: of a message that the list made, one has the same fields."""
+        made = self.args.message_list.target.made
+        for one, other in zip(messages, copied, strict=True):
+            if isinstance(one, ObjectView) and one.ref.address in made:
+                made.add(other.ref.address)
 
     def _with_text(self, message: Any, change: Mapping[str, Any]) -> Any:
         content = _read(message, "content")

@@ -74,13 +74,20 @@ class MastraProfile:
     cleans_tool_names: bool = attrs.field(
         metadata=decision("The name of a tool that no provider takes is replaced.")
     )
+    knows_outcomes: bool = attrs.field(
+        metadata=decision(
+            "Of a call is kept that it failed or was refused, and that the provider runs it, and errors "
+            "among a UI message's parts; otherwise such a call is one without an answer."
+        )
+    )
     recovers_args: bool = attrs.field(
         metadata=decision("The arguments of a call are the last in the conversation that are not empty.")
     )
 
     reads_lists_only: bool = attrs.field(
         metadata=decision(
-            "What tells forms apart is read in content that is a list of objects; otherwise in any content.",
+            "What tells forms apart is read in content that is a list of objects, and a part may lack its "
+            "call or details; otherwise in any content, which fails where something lacks.",
             heading="Adding",
         )
     )
@@ -98,6 +105,13 @@ class MastraProfile:
         )
     )
 
+    keys_name_items: bool = attrs.field(
+        metadata=decision(
+            "Texts and reasoning are the same only if they are the same items of OpenAI or Azure, and data "
+            "whatever the order of its fields; otherwise items count for reasoning of OpenAI alone, and the "
+            "order does."
+        )
+    )
     merging_moves_date: bool = attrs.field(
         metadata=decision("A message that another is merged into takes that one's date.", heading="Merging")
     )
@@ -311,11 +325,13 @@ MASTRA_1_71: Final = MastraProfile(
     drops_empty_texts=True,
     tells_reasoning=True,
     cleans_tool_names=True,
+    knows_outcomes=True,
     recovers_args=True,
     reads_lists_only=True,
     knows_signals=True,
     add_takes_options=True,
     adds_nested=True,
+    keys_name_items=True,
     merging_moves_date=False,
     merging_takes_all=True,
     marks_keep_apart=True,
@@ -379,11 +395,13 @@ MASTRA_1_0: Final = MastraProfile(
     drops_empty_texts=False,
     tells_reasoning=False,
     cleans_tool_names=False,
+    knows_outcomes=False,
     recovers_args=False,
     reads_lists_only=False,
     knows_signals=False,
     add_takes_options=False,
     adds_nested=False,
+    keys_name_items=False,
     merging_moves_date=True,
     merging_takes_all=False,
     marks_keep_apart=False,

@@ -55,7 +55,9 @@ FRAMEWORK: Final = Framework(
             package="strands-agents==1.62.0",
             source=_SOURCE,
             folder="strands_py",
-            files=tuple(f"strands_py/{module}.py" for module in ("clock", "live", "places", "run", "scripted")),
+            files=tuple(
+                f"strands_py/{module}.py" for module in ("clock", "live", "places", "run", "scripted")
+            ),
             installer="pip",
         ),
     },

@@ -7,16 +7,15 @@ from typing import Any, Final, NoReturn
 
 from agentcore.frameworks.mastra.emulation.conversion import (
     ModelMessage,
-    UiMessage,
     model_messages,
     model_prompt,
     of_all,
     of_source,
-    ui_message,
 )
 from agentcore.frameworks.mastra.emulation.errors import TripWire
 from agentcore.frameworks.mastra.emulation.forms import is_empty
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.ui import UiMessage, ui_message
 from agentcore.heap.heap import UNDEFINED, Ref, Slot, Store, Value
 from agentcore.heap.js import fields, get, spread
 from agentcore.heap.views import ArrayView, Desk, Key, ObjectView

@@ -1,48 +1,36 @@
 """Converts stored messages to model messages, through the AI SDK's UI messages as the package does.
 
-A UI message is a passing thing that nobody is given: here it is a plain object, its parts cells. A part of a
-model message is a new cell; what it holds (arguments, outputs, provider options) is the stored object.
+A part of a model message is a new cell; what it holds (arguments, outputs, provider options) is the stored
+object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
 from agentcore.frameworks.mastra.emulation.errors import MastraError
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, each_of, filled, has, starts_with, tool_name
 from agentcore.frameworks.mastra.emulation.intake import of_core
+from agentcore.frameworks.mastra.emulation.items import is_lost_search, merge_texts, split_ids
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
+from agentcore.frameworks.mastra.emulation.ui import Sources, UiMessage, ui_message
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
 from agentcore.heap.js import (
     PackageError,
     elements,
+    error_text,
     fields,
     get,
     is_array,
     is_nullish,
+    joined,
     or_else,
     spread,
     text,
 )
-
-_DENIED: Final = "Tool call was not approved by the user"
-
-
-Sources: TypeAlias = tuple[tuple[Value, frozenset[str] | None], ...]
-"""What a message is made of: cells, and which of their fields (all, if none are named)."""
-
-
-@attrs.define
-class UiMessage:
-    """A message as a user interface is shown it: its parts are in one list, calls and answers in one part."""
-
-    role: Value
-    parts: list[Slot]
-    options: Value = UNDEFINED
-    sources: Sources = ()
 
 
 @attrs.define
@@ -63,176 +51,87 @@ class ModelMessage:
         return store.derive(made, content)
 
 
-# ---------------------------------------------------------------- stored -> UI
-
-
-def ui_message(target: MessageList, message: Slot) -> UiMessage:
-    """A stored message as a UI message: the text beside its parts goes unread (rule mastra.mirror-unread)."""
-    store = target.store
-    if target.profile.knows_signals:
-        # This version reads the role first, so a null message fails there.
-        get(store, message, "role")
-    content = get(store, message, "content")
-    given = get(store, content, "parts")
-    listed = elements(store, given) if is_array(store, given) else ()
-    if not target.profile.reads_lists_only:
-        every = () if is_nullish(given) else elements(store, given, "dbMsg.content.parts?.some")
-        _check_parts(store, every)
-    parts = [part for part in listed if isinstance(part, Ref)]
-    kinds = [get(store, part, "type") for part in parts]
-    shown: list[Slot] = []
-    calls, reasoning = get(store, content, "toolInvocations"), get(store, content, "reasoning")
-    if calls and "tool-invocation" not in kinds:
-        shown += [_listed_call(store, call) for call in elements(store, calls, "Symbol(Symbol.iterator)")]
-    if reasoning and "reasoning" not in kinds:
-        shown.append(store.object({"type": "reasoning", "text": reasoning}))
-    target.check_files(content)
-    told = False
-    for part, kind in zip(parts, kinds, strict=True):
-        made = _ui_part(store, part, kind)
-        shown += [] if made is None else [made]
-        told = told or not (
-            kind in ("reasoning", "source", "source-document", "file") or _is_call(store, kind)
-        )
-    read = _READ
-    if get(store, content, "content") and not told:
-        read |= {"content"}
-        shown.append(store.object({"type": "text", "text": get(store, content, "content")}))
-    options = get(store, content, "providerMetadata") or UNDEFINED
-    role = get(store, message, "role")
-    sources = ((message, _ROLE_AND_CONTENT), (content, read), (given, None))
-    return UiMessage(role=role, parts=shown, options=options, sources=sources)
-
-
-def _check_parts(store: Store, parts: Iterable[Slot]) -> None:
-    """Goes over parts as a version does that takes each for an object.
-
-    Raises:
-        HeapTypeError: for a part that is not one.
-    """
-    for part in parts:
-        get(store, part, "type")
-        if not isinstance(part, Ref):
-            raise HeapTypeError("Cannot read properties of undefined (reading 'startsWith')")
-
-
-_ROLE_AND_CONTENT: Final = frozenset({"role", "content"})
-_READ: Final = frozenset({"parts", "toolInvocations", "reasoning", "providerMetadata"})
-
-
-def _is_call(store: Store, kind: Value) -> bool:
-    return kind == "tool-invocation" or starts_with(store, kind, "tool-")
-
-
-def _listed_call(store: Store, call: Slot) -> Ref:
-    state = get(store, call, "state")
-    named: dict[str, Value] = {
-        "type": f"tool-{text(store, get(store, call, 'toolName'))}",
-        "toolCallId": get(store, call, "toolCallId"),
-        "input": get(store, call, "args"),
-        "state": {"result": "output-available", "call": "input-available"}.get(str(state), "input-streaming"),
-        "output": get(store, call, "result") if state == "result" else UNDEFINED,
-    }
-    return store.derive(store.object(named), call)
-
-
-def _dated(store: Store, part: Slot) -> Value:
-    """A part's provider options, with the part's date if it has one."""
-    options, at = get(store, part, "providerMetadata"), get(store, part, "createdAt")
-    if is_nullish(at):
-        return options
-    own = get(store, options, "mastra") if options else UNDEFINED
-    return spread(store, options, mastra=spread(store, own, createdAt=at))
-
-
-def _ui_part(store: Store, part: Ref, kind: Value) -> Slot:
-    if kind == "tool-invocation" and get(store, part, "toolInvocation"):
-        return _ui_call(store, part)
-    if kind == "reasoning":
-        return _ui_reasoning(store, part)
-    if _is_call(store, kind) or kind in ("source", "source-document", "file"):
-        return None
-    if kind == "text":
-        made = {"type": "text", "text": get(store, part, "text"), "providerMetadata": _dated(store, part)}
-        return store.derive(store.object(made), part)
-    return part
-
-
-def _ui_reasoning(store: Store, part: Ref) -> Slot:
-    details = get(store, part, "details")
-    told = get(store, part, "reasoning")
-    listed = () if is_nullish(details) else elements(store, details, "reduce")
-    if not told:
-        texts = [get(store, one, "text") for one in filled(listed) if get(store, one, "type") == "text"]
-        told = "".join(str(one) for one in texts if one)
-    if not told and not listed:
-        return None
-    made = {"type": "reasoning", "text": told or "", "state": "done", "providerMetadata": _dated(store, part)}
-    return store.derive(store.object(made), part)
-
-
-def _ui_call(store: Store, part: Ref) -> Ref:
-    call = get(store, part, "toolInvocation")
-    state = get(store, call, "state")
-    made: dict[str, Value] = {
-        "type": f"tool-{text(store, get(store, call, 'toolName'))}",
-        "toolCallId": get(store, call, "toolCallId"),
-        "input": get(store, call, "args"),
-        "state": "output-available" if state in ("result", "output-denied") else "input-available",
-        "callProviderMetadata": _dated(store, part),
-        "providerExecuted": get(store, part, "providerExecuted"),
-    }
-    if state == "result":
-        made["output"] = get(store, call, "result")
-    elif state == "output-error":
-        made |= {"state": state, "errorText": get(store, call, "errorText") or ""}
-    elif state == "output-denied":
-        approval = get(store, call, "approval")
-        reason = UNDEFINED if is_nullish(approval) else get(store, approval, "reason")
-        made["output"] = or_else(reason, _DENIED)
-    return store.derive(store.object(made), part, call)
-
-
 # ---------------------------------------------------------------- UI -> model
 
 
-def is_ui_call(store: Store, part: Slot) -> bool:
-    """True if a part of a UI message is a tool call."""
+_ENDED: Final = ("output-available", "output-error")
+
+
+def _is_call(store: Store, part: Slot) -> bool:
     return starts_with(store, get(store, part, "type"), "tool-")
 
 
-def _is_blank(store: Store, part: Slot) -> bool:
+def _is_dynamic(store: Store, part: Slot) -> bool:
+    return get(store, part, "type") == "dynamic-tool"
+
+
+def _is_by_provider(store: Store, part: Slot) -> bool:
+    """True for a call whose tool the provider runs; that of a dynamic tool is run here whatever it says."""
+    return not _is_dynamic(store, part) and get(store, part, "providerExecuted") is True
+
+
+def _is_blank(store: Store, part: Slot, receiver: str) -> bool:
     if get(store, part, "type") != "text":
         return False
     told = get(store, part, "text")
     if not is_nullish(told) and not isinstance(told, str):
-        raise HeapTypeError("p.text?.trim is not a function")
+        raise HeapTypeError(f"{receiver}.text?.trim is not a function")
     return isinstance(told, str) and not told.strip()
 
 
-def _fit(target: MessageList, message: UiMessage, *, for_prompt: bool) -> list[Slot]:
-    """The parts that a model can be shown."""
-    store, sanitizes = target.store, target.profile.sanitizes_prompts
-    shown = []
-    for part in message.parts:
-        kind = get(store, part, "type")
-        if sanitizes and (kind == "error" or (isinstance(kind, str) and kind.startswith("data-"))):
-            continue
-        if (
-            sanitizes
-            and _is_blank(store, part)
-            and (message.role == "user" or not all(_is_blank(store, other) for other in message.parts))
-        ):
-            continue
-        if is_ui_call(store, part):
-            state = get(store, part, "state")
-            if for_prompt and state not in ("output-available", "output-error"):
-                continue
-            if state == "input-streaming":
-                continue
-            part = _unwrapped(target, part) if state == "output-available" else part  # noqa: PLW2901
-        shown.append(part)
-    return shown
+def _fit(target: MessageList, message: UiMessage, *, for_prompt: bool, is_open: bool) -> list[Slot]:
+    """The parts that a model can be shown; `is_open`: nothing came after the message yet."""
+    store = target.store
+    sanitizes = target.profile.sanitizes_prompts
+    shown = [
+        part
+        for part in message.parts
+        if not (sanitizes and _is_left_out(store, message, part))
+        and _is_call_shown(target, part, for_prompt=for_prompt, is_open=is_open)
+    ]
+    merged = merge_texts(store, shown) if sanitizes else shown
+    return [_unwrapped(target, part) if _has_output(store, part) else part for part in merged]
+
+
+def _is_left_out(store: Store, message: UiMessage, part: Slot) -> bool:
+    kind = get(store, part, "type")
+    if kind == "error" or (isinstance(kind, str) and kind.startswith("data-")):
+        return True
+    return _is_blank(store, part, "p") and (
+        message.role == "user" or not all(_is_blank(store, other, "part") for other in message.parts)
+    )
+
+
+def _is_call_shown(target: MessageList, part: Slot, *, for_prompt: bool, is_open: bool) -> bool:
+    store = target.store
+    if not _is_call(store, part):
+        return True
+    state = get(store, part, "state")
+    if not for_prompt:
+        return state != "input-streaming"
+    if not target.profile.sanitizes_prompts:
+        return state in _ENDED
+    if is_lost_search(store, part, _name(store, part)):
+        return False
+    # The provider may still answer a call of the last message.
+    is_pending = state == "input-available" and bool(get(store, part, "providerExecuted"))
+    return state in _ENDED or (is_pending and is_open)
+
+
+def _has_output(store: Store, part: Slot) -> bool:
+    return _is_call(store, part) and get(store, part, "state") == "output-available"
+
+
+def _last_open(target: MessageList, messages: list[UiMessage]) -> int:
+    """The place of the last message shown of the assistant's, which no user's follows; -1 if none."""
+    for place in reversed(range(len(messages))):
+        message = messages[place]
+        if message.role == "user":
+            break
+        is_shown = message.role == "assistant" and message.parts
+        if is_shown and _fit(target, message, for_prompt=True, is_open=True):
+            return place
+    return -1
 
 
 def _unwrapped(target: MessageList, part: Slot) -> Ref:
@@ -253,17 +152,28 @@ def _in_steps(store: Store, parts: Iterable[Slot], *, calls_end: bool) -> list[l
     blocks: list[list[Slot]] = [[]]
     before: Slot = None
     for part in parts:
-        if get(store, part, "type") == "step-start":
+        kind = get(store, part, "type")
+        if kind == "step-start":
             blocks.append([])
             before = None
             continue
-        if calls_end and before is not None and is_ui_call(store, before) and not is_ui_call(store, part):
+        if calls_end and before is not None and _is_call(store, before) and _ends_step(store, before, part):
             blocks.append([])
-        kind = get(store, part, "type")
-        if is_ui_call(store, part) or kind in ("text", "reasoning") or starts_with(store, kind, "data-"):
+        if _is_call(store, part) or kind in _SENT or starts_with(store, kind, "data-"):
             blocks[-1].append(part)  # of data nothing is sent, but the message that it makes
         before = part
     return [block for block in blocks if block]
+
+
+_SENT: Final = ("text", "reasoning", "dynamic-tool")
+
+
+def _ends_step(store: Store, call: Slot, part: Slot) -> bool:
+    """True if what follows a call is none, or one that the provider runs and answered after one run here."""
+    if not _is_call(store, part):
+        return True
+    by_provider = [bool(get(store, one, "providerExecuted")) for one in (call, part)]
+    return by_provider == [False, True] and get(store, part, "state") in _ENDED
 
 
 def model_messages(
@@ -282,8 +192,11 @@ def model_messages(
     """
     made: list[ModelMessage] = []
     options: list[Value] = []
-    for message in messages:
-        parts = _fit(target, message, for_prompt=for_prompt) if message.parts else []
+    shown = list(messages)
+    last = _last_open(target, shown) if for_prompt and target.profile.sanitizes_prompts else -1
+    for place, message in enumerate(shown):
+        is_open = place == last
+        parts = _fit(target, message, for_prompt=for_prompt, is_open=is_open) if message.parts else []
         if not parts:
             continue
         produced = _produced(target, message.role, parts, calls_end=calls_end)
@@ -310,7 +223,7 @@ def _produced(target: MessageList, role: Value, parts: list[Slot], *, calls_end:
     if role == "system":
         texts = [part for part in parts if get(store, part, "type") == "text"]
         options = spread(store, *(get(store, part, "providerMetadata") for part in texts))
-        told = "".join(text(store, get(store, part, "text")) for part in texts)
+        told = joined(store, [get(store, part, "text") for part in texts])
         return [ModelMessage("system", told, options if fields(store, options) else UNDEFINED)]
     if role == "user":
         return [
@@ -321,11 +234,11 @@ def _produced(target: MessageList, role: Value, parts: list[Slot], *, calls_end:
     if role == "assistant":
         produced = []
         for block in _in_steps(store, parts, calls_end=calls_end):
-            produced.append(ModelMessage("assistant", _assistant_parts(store, block)))
+            produced.append(ModelMessage("assistant", _assistant_parts(target, block)))
             calls = [
                 part
                 for part in block
-                if is_ui_call(store, part) and get(store, part, "providerExecuted") is not True
+                if (_is_call(store, part) or _is_dynamic(store, part)) and not _is_by_provider(store, part)
             ]
             if calls:
                 answers = [_answer(target, part) for part in calls]
@@ -340,7 +253,8 @@ def _text_part(store: Store, part: Slot) -> Ref:
     return store.derive(store.object(made), part)
 
 
-def _assistant_parts(store: Store, block: Iterable[Slot]) -> list[Slot]:
+def _assistant_parts(target: MessageList, block: Iterable[Slot]) -> list[Slot]:
+    store = target.store
     content: list[Slot] = []
     for part in block:
         kind = get(store, part, "type")
@@ -350,12 +264,17 @@ def _assistant_parts(store: Store, block: Iterable[Slot]) -> list[Slot]:
             options = get(store, part, "providerMetadata")
             made = {"type": "reasoning", "text": get(store, part, "text"), "providerOptions": options}
             content.append(store.derive(store.object(made), part))
-        elif is_ui_call(store, part) and get(store, part, "state") != "input-streaming":
-            content.append(_call(store, part))
+        elif kind == "dynamic-tool" or _is_call(store, part):
+            if get(store, part, "state") != "input-streaming":
+                content.append(_call(store, part))
+            answer = _answer(target, part) if _is_by_provider(store, part) else None
+            content += [] if answer is None else [answer]
     return content
 
 
-def _name(store: Store, part: Slot) -> str:
+def _name(store: Store, part: Slot) -> Value:
+    if _is_dynamic(store, part):
+        return get(store, part, "toolName")
     return text(store, get(store, part, "type")).partition("-")[2]
 
 
@@ -365,7 +284,7 @@ def _call(store: Store, part: Slot) -> Ref:
         "toolCallId": get(store, part, "toolCallId"),
         "toolName": _name(store, part),
         "input": get(store, part, "input"),
-        "providerExecuted": get(store, part, "providerExecuted"),
+        "providerExecuted": UNDEFINED if _is_dynamic(store, part) else get(store, part, "providerExecuted"),
         "providerOptions": or_else(get(store, part, "callProviderMetadata"), UNDEFINED),
     }
     return store.derive(store.object(made), part)
@@ -375,7 +294,10 @@ def _answer(target: MessageList, part: Slot) -> Ref | None:
     store = target.store
     state = get(store, part, "state")
     if state == "output-error":
-        output = {"type": "error-text", "value": get(store, part, "errorText")}
+        told = get(store, part, "errorText")
+        output: dict[str, Value] = {"type": "error-text", "value": error_text(store, told)}
+        if _is_by_provider(store, part):
+            output = {"type": "error-json", "value": or_else(told, None)}
     elif state == "output-available":
         given = get(store, part, "output")
         output = {"type": "text" if isinstance(given, str) else "json", "value": or_else(given, None)}
@@ -414,7 +336,11 @@ def _of_messages(
     made = model_messages(target, shown, for_prompt=for_prompt)
     _check_results(target, looked_at)
     for message in made:
-        if message.role == "tool" and not isinstance(message.content, str):
+        if isinstance(message.content, str):
+            continue
+        if target.profile.keys_name_items:
+            message.content = [split_ids(store, part) for part in message.content]
+        if message.role == "tool":
             message.content = [_with_input(target, part) for part in message.content]
     return _paired(store, made) if for_prompt and target.profile.sanitizes_prompts else made
 
@@ -498,7 +424,7 @@ def _paired(store: Store, messages: list[ModelMessage]) -> list[ModelMessage]:
         elif message.role == "tool":
             asked = _ids(store, before, "tool-call") if before and before.role == "assistant" else set()
             content = [part for part in content if get(store, part, "toolCallId") in asked]
-        if content:
+        if content or isinstance(content, str):
             kept.append(
                 message if len(content) == len(message.content) else attrs.evolve(message, content=content)
             )
@@ -552,7 +478,8 @@ def prompt(target: MessageList) -> Ref:
     conversation = of_all(target, for_prompt=True)
     kept = _kept_outputs(target)
     shown = _after_user(target, [*system_prompt(target), *conversation])
-    cells = [_prompt_message(target, message, kept) for message in shown]
+    # The provider's own answers, in messages of the assistant's, are shown as they are.
+    cells = [_prompt_message(target, one, kept if one.role == "tool" else {}) for one in shown]
     listed = store.array([cell for cell in cells if cell is not None])
     return store.derive(listed, target.messages, target.system_messages, *target.tagged.values())
 

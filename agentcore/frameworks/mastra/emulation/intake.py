@@ -6,21 +6,26 @@ the caller's own parts in it where the form has the same ones. Files and images 
 
 from __future__ import annotations
 
+from agentcore.frameworks.mastra.emulation.contents import (
+    core_content,
+    reasoning_of,
+    texts_checked,
+    ui_content,
+)
 from agentcore.frameworks.mastra.emulation.errors import printed
 from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
     Context,
     Form,
     assign,
-    core_content,
     filled,
     form_of,
     has,
+    is_of_6,
+    is_same,
+    listed,
     mapped,
-    reasoning_of,
     stamp,
-    texts_checked,
-    ui_content,
 )
 from agentcore.frameworks.mastra.emulation.settings import invalid_date, is_date
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
@@ -40,7 +45,9 @@ from agentcore.heap.js import (
 def stored(context: Context, message: Value, source: str) -> Ref:
     """The message in the stored form, which may be the caller's own object (rule mastra.caller-shared)."""
     store = context.store
-    form = form_of(store, message, lists_only=context.profile.reads_lists_only)
+    form = form_of(store, message, lists_only=context.profile.reads_lists_only, made=context.made)
+    if context.profile.knows_outcomes and form in (Form.CORE_5, Form.UI_5) and is_of_6(store, message):
+        raise context.leave_out("a message of AI SDK 6", "write it as a stored message")
     if form is Form.STORED:
         made = _completed(context, message, source)
     elif form is Form.OLD:
@@ -58,8 +65,10 @@ def stored(context: Context, message: Value, source: str) -> Ref:
     return _stamped(context, made, source)
 
 
-def _message(store: Store, origin: Value, **named: Value) -> Ref:
-    return store.derive(store.object(named), origin)
+def _message(context: Context, origin: Value, **named: Value) -> Ref:
+    made = context.store.derive(context.store.object(named), origin)
+    context.made.add(made.address)
+    return made
 
 
 # ---------------------------------------------------------------- stored already
@@ -72,21 +81,22 @@ def _completed(context: Context, message: Value, source: str) -> Ref:
     content = get(store, message, "content")
     parts = get(store, content, "parts")
     if context.profile.owns_parts:
-        listed = elements(store, parts) if is_array(store, parts) else ()
-        parts = store.array(part for part in listed if isinstance(part, Ref))
+        held = elements(store, parts) if is_array(store, parts) else ()
+        parts = store.array(part for part in held if isinstance(part, Ref))
         assign(store, content, "parts", parts)
     if not get(store, message, "id"):
         assign(store, message, "id", context.new_id())
     at = get(store, message, "createdAt")
-    if is_nullish(at):
-        given = context.new_date(source) if context.profile.dates_stored else invalid_date(store)
-        assign(store, message, "createdAt", given)
+    if is_nullish(at) and context.profile.dates_stored:
+        assign(store, message, "createdAt", context.new_date(source))
+    elif at is UNDEFINED:
+        assign(store, message, "createdAt", invalid_date(store))
     elif not is_date(store, at):
         assign(store, message, "createdAt", context.as_date(at))
     calls = get(store, content, "toolInvocations")
     if calls and parts:
-        listed = elements(store, calls, "message.content.toolInvocations.map")
-        made = store.array(mapped(listed, lambda call: _with_args(store, call, parts)))
+        given = listed(store, calls, "message.content.toolInvocations", "map")
+        made = store.array(mapped(given, lambda call: _with_args(store, call, parts)))
         assign(store, content, "toolInvocations", made)
     return message
 
@@ -95,11 +105,11 @@ def _with_args(store: Store, call: Slot, parts: Value) -> Slot:
     args = get(store, call, "args")
     if args and fields(store, args):
         return call
-    for part in elements(store, parts, "message.content.parts.find"):
+    for part in listed(store, parts, "message.content.parts", "find"):
         found = (
             get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else UNDEFINED
         )
-        if found and get(store, found, "toolCallId") == get(store, call, "toolCallId"):
+        if found and is_same(get(store, found, "toolCallId"), get(store, call, "toolCallId")):
             given = get(store, found, "args")
             if given and fields(store, given):
                 return store.derive(store.object({**fields(store, call), "args": given}), call)
@@ -124,16 +134,14 @@ def of_core(context: Context, message: Value, source: str) -> Ref:
         made["toolInvocations"] = store.array(calls)
     if isinstance(content, str):
         made["content"] = content
-    options = or_else(
-        get(store, message, "providerOptions"), get(store, message, "experimental_providerMetadata")
-    )
+    options = get(store, message, "providerOptions") or get(store, message, "experimental_providerMetadata")
     metadata = get(store, message, "metadata")
     made |= {
         "providerMetadata": options or UNDEFINED,
         "metadata": UNDEFINED if metadata is None else metadata,
     }
     return _message(
-        store,
+        context,
         message,
         id=own_id,
         role=normal_role(store, message),
@@ -207,9 +215,11 @@ def _core_call(context: Context, content: Value, part: Slot, kind: Value) -> Ref
         return store.derive(store.object({"state": "call", **named, "args": get(store, part, "args")}), part)
     args: Value = store.object({})
     for other in elements(store, content):
-        if get(store, other, "type") == "tool-call" and get(store, other, "toolCallId") == call_id:
+        if get(store, other, "type") == "tool-call" and is_same(get(store, other, "toolCallId"), call_id):
             args = get(store, other, "args")
             break
+    if is_nullish(args):
+        raise HeapTypeError("Cannot convert undefined or null to object")
     if not fields(store, args):
         args = context.known_args(call_id)
     result = or_else(get(store, part, "result"), "")
@@ -228,23 +238,23 @@ def _of_old(context: Context, message: Value, source: str) -> Ref:
     named = {"id": get(store, message, "id"), "createdAt": at}
     named |= {name: get(store, message, name) for name in ("threadId", "resourceId")}
     return _message(
-        store, message, role=get(store, made, "role"), content=get(store, made, "content"), **named
+        context, message, role=get(store, made, "role"), content=get(store, made, "content"), **named
     )
 
 
 def _of_ui_4(context: Context, message: Value, source: str) -> Ref:
     store = context.store
     parts = get(store, message, "parts")
-    content: dict[str, Value] = {"format": FORMAT, "parts": store.array(())}
-    if parts:
-        own = context.profile.owns_parts
-        content["parts"] = texts_checked(context, elements(store, parts, "some")) if own else parts
+    content: dict[str, Value] = {"format": FORMAT, "parts": parts}
+    if context.profile.owns_parts:
+        given = listed(store, parts, "parts", "some") if parts else ()
+        content["parts"] = texts_checked(context, given)
     for name in ("toolInvocations", "reasoning", "annotations", "experimental_attachments"):
         content[name] = get(store, message, name) or UNDEFINED
     metadata = get(store, message, "metadata")
     content["metadata"] = UNDEFINED if metadata is None else metadata
     return _message(
-        store,
+        context,
         message,
         id=get(store, message, "id") or context.new_id(),
         role=normal_role(store, message),
@@ -263,7 +273,7 @@ def _of_5(context: Context, message: Value, source: str, content: Ref) -> Ref:
     in_ui = has(store, message, "parts")
     start = get(store, message, "createdAt") if in_ui else _date_in(store, get(store, message, "metadata"))
     return _message(
-        store,
+        context,
         message,
         id=own_id if isinstance(own_id, str) else context.new_id(),
         role="assistant" if role == "tool" and not in_ui else role,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from agentcore.frameworks.mastra.emulation.equality import part_key
 from agentcore.frameworks.mastra.emulation.forms import (
     FORMAT,
     assign,
+    each_of,
     filled,
     is_same,
+    listed,
     mapped,
-    part_key,
     stamp,
     starts_with,
 )
@@ -34,8 +36,9 @@ def merges(store: Store, latest: Slot, incoming: Ref, *, heeds_marks: bool) -> b
     """
     if heeds_marks and _is_kept_apart(store, latest, incoming):
         return False
-    roles = {get(store, message, "role") for message in (latest, incoming)}
-    return roles == {"assistant"} and get(store, latest, "threadId") == get(store, incoming, "threadId")
+    if any(get(store, message, "role") != "assistant" for message in (latest, incoming)):
+        return False
+    return is_same(get(store, latest, "threadId"), get(store, incoming, "threadId"))
 
 
 def _is_kept_apart(store: Store, latest: Slot, incoming: Ref) -> bool:
@@ -47,9 +50,11 @@ def _is_kept_apart(store: Store, latest: Slot, incoming: Ref) -> bool:
             if not is_nullish(metadata) and get(store, metadata, name):
                 return True
     parts = get(store, get(store, latest, "content"), "parts")
-    listed = () if is_nullish(parts) else elements(store, parts, "every")
-    kinds = (get(store, part, "type") for part in filled(listed))
-    only_data = bool(listed) and all(starts_with(store, kind, "data-") for kind in kinds)
+    length = UNDEFINED if is_nullish(parts) else get(store, parts, "length")
+    has_parts = isinstance(length, int | float) and length > 0
+    held = listed(store, parts, "latestParts", "every") if has_parts else ()
+    kinds = (get(store, part, "type") for part in filled(held))
+    only_data = has_parts and all(starts_with(store, kind, "data-") for kind in kinds)
     return only_data and not is_same(get(store, latest, "id"), get(store, incoming, "id"))
 
 
@@ -70,11 +75,12 @@ def merge(target: MessageList, latest: Ref, incoming: Ref) -> None:
         assign(store, latest, "createdAt", get(store, incoming, "createdAt"))
     content, added = get(store, latest, "content"), get(store, incoming, "content")
     metadata = get(store, added, "metadata")
-    if metadata and profile.merging_takes_all:
+    # A list's field that is no element is seen nowhere.
+    if metadata and profile.merging_takes_all and not is_array(store, content):
         assign(store, content, "metadata", spread(store, get(store, content, "metadata"), metadata))
     _Merge(target, latest, incoming).run()
     told = get(store, added, "content")
-    if told and get(store, content, "content") != told:
+    if told and not is_same(get(store, content, "content"), told):
         assign(store, content, "content", told)
 
 
@@ -94,30 +100,37 @@ class _Merge:
     def _parts(self, message: Ref) -> Ref:
         return get(self.store, get(self.store, message, "content"), "parts")  # type: ignore[return-value]
 
+    def _held(self, message: Ref, method: str) -> tuple[Slot, ...]:
+        """The parts of a message, for a method of their array."""
+        name = "latestMessage" if message == self.latest else "incomingMessage"
+        return listed(self.store, self._parts(message), f"{name}.content.parts", method)
+
     def run(self) -> None:
         store = self.store
         new = []
-        incoming = elements(store, self._parts(self.incoming), "entries")
+        incoming = self._held(self.incoming, "entries")
         for index, part in enumerate(incoming):
             if get(store, part, "type") == "tool-invocation":
                 call = get(store, part, "toolInvocation")
-                if not call:
+                if not call and self.target.profile.reads_lists_only:
                     continue
-                known = self._known(get(store, call, "toolCallId"))
+                known = self._known(call)
                 if known is not None:
                     self._answer(known, part)
-                    self.anchors[index] = elements(store, self._parts(self.latest)).index(known)
+                    self.anchors[index] = self._held(self.latest, "findIndex").index(known)
                     continue
             new.append(index)
         self._insert(incoming, new)
 
-    def _known(self, call_id: Value) -> Ref | None:
+    def _known(self, incoming: Value) -> Ref | None:
         store = self.store
-        for part in reversed(elements(store, self._parts(self.latest))):
-            call = (
-                get(store, part, "toolInvocation") if get(store, part, "type") == "tool-invocation" else None
-            )
-            if isinstance(call, Ref) and get(store, call, "toolCallId") == call_id:
+        for part in reversed([*each_of(store, self._parts(self.latest), "latestMessage.content.parts")]):
+            if get(store, part, "type") != "tool-invocation":
+                continue
+            call = get(store, part, "toolInvocation")
+            lacks = is_nullish(call) and self.target.profile.reads_lists_only
+            own_id = UNDEFINED if lacks else get(store, call, "toolCallId")
+            if is_same(own_id, get(store, incoming, "toolCallId")):
                 return part  # type: ignore[return-value]
         return None
 
@@ -140,6 +153,10 @@ class _Merge:
             assign(store, known, "providerMetadata", both)
         if state == "result":
             self._list_call(invocation)
+            return
+        for name in ("providerExecuted", "title", "preliminary"):
+            if get(store, part, name) is not UNDEFINED:
+                assign(store, known, name, get(store, part, name))
 
     def _list_call(self, invocation: Ref) -> None:
         store = self.store
@@ -147,21 +164,23 @@ class _Merge:
         if not get(store, content, "toolInvocations"):
             assign(store, content, "toolInvocations", store.array(()))
         calls = get(store, content, "toolInvocations")
-        listed = list(elements(store, calls, "findIndex"))
+        held = listed(store, calls, "latestMessage.content.toolInvocations", "findIndex")
         own_id = get(store, invocation, "toolCallId")
-        at = next((i for i, one in enumerate(listed) if get(store, one, "toolCallId") == own_id), len(listed))
-        store.replace(calls, (*listed[:at], invocation, *listed[at + 1 :]))  # type: ignore[arg-type]
+        same = (i for i, one in enumerate(held) if is_same(get(store, one, "toolCallId"), own_id))
+        at = next(same, len(held))
+        store.replace(calls, (*held[:at], invocation, *held[at + 1 :]))  # type: ignore[arg-type]
 
     # ---------------------------------------------------------------- the other parts
 
     def _insert(self, incoming: tuple[Slot, ...], new: list[int]) -> None:
-        store = self.store
         anchor_before, drift = -1, 0
         for index in new:
             part = incoming[index]
             if not part:
                 continue
-            key = part_key(store, part)
+            key = self._key(part)
+            if not key:
+                continue
             if not self.anchors:
                 self._put(part, key, None)
                 continue
@@ -169,10 +188,10 @@ class _Merge:
             right = min((at for at in self.anchors if at > index), default=-1)
             if left != anchor_before:
                 anchor_before, drift = left, 0
-            own = elements(store, self._parts(self.latest))
+            own = self._held(self.latest, "slice")
             at = (index if left == -1 else self.anchors[left] + index - left) + drift
             until = len(own) if right == -1 else self.anchors[right]
-            if not 0 <= at <= until or any(part_key(store, one) == key for one in filled(own[at:until])):
+            if not 0 <= at <= until or any(self._key(one) == key for one in filled(own[at:until])):
                 continue
             count = self._put(part, key, at)
             if not self.target.profile.merging_takes_all:
@@ -183,11 +202,14 @@ class _Merge:
                     one: there + count if there >= at else there for one, there in self.anchors.items()
                 }
 
+    def _key(self, part: Slot) -> str:
+        return part_key(self.store, part, self.target.profile)
+
     def _put(self, part: Slot, key: str, at: int | None) -> int:
         """Puts a part in, unless the latest message has as many of its kind; how many parts that made."""
         store = self.store
-        own, incoming = (elements(store, self._parts(message)) for message in (self.latest, self.incoming))
-        counts = [sum(part_key(store, one) == key for one in filled(parts)) for parts in (own, incoming)]
+        own, incoming = (self._held(message, "filter") for message in (self.latest, self.incoming))
+        counts = [sum(self._key(one) == key for one in filled(parts)) for parts in (own, incoming)]
         if counts[0] >= counts[1]:
             return 0
         place = incoming.index(part)
@@ -294,28 +316,32 @@ def _take_content(store: Store, made: Ref, known: Ref) -> None:
     assign(store, made, "content", store.derive(content, get(store, known, "content")))
 
 
-def _parts(store: Store, message: Ref) -> tuple[Slot, ...]:
-    return elements(store, get(store, get(store, message, "content"), "parts"), "Symbol(Symbol.iterator)")
+def _parts(store: Store, message: Ref, receiver: str, method: str = "") -> Iterable[Slot]:
+    """The parts of a message that an array's method goes over, or without one those of a loop."""
+    parts = get(store, get(store, message, "content"), "parts")
+    receiver = f"{receiver}.content.parts"
+    return filled(listed(store, parts, receiver, method)) if method else each_of(store, parts, receiver)
 
 
 def _same_texts(store: Store, made: Ref, known: Ref) -> Iterator[tuple[Value, Slot]]:
     """Texts of the list's message, each with the remembered part that is the same but for blanks."""
-    for part in _parts(store, known):
+    for part in _parts(store, known, "replacementTarget"):
         if get(store, part, "type") == "text":
             told = get(store, part, "text")
             same = (
                 own
-                for own in _parts(store, made)
+                for own in _parts(store, made, "messageV2", "find")
                 if get(store, own, "type") == "text"
-                and _trimmed(store, get(store, own, "text")) == _trimmed(store, told)
+                and _trimmed(store, own, "part") == _trimmed(store, part, "incomingPart")
             )
             yield from ((told, own) for own in [next(same, None)] if own is not None)
 
 
-def _trimmed(store: Store, value: Value) -> str:
+def _trimmed(store: Store, part: Slot, receiver: str) -> str:
+    value = get(store, part, "text")
     if not isinstance(value, str):
         get(store, value, "trim")
-        raise HeapTypeError("trim is not a function")
+        raise HeapTypeError(f"{receiver}.text.trim is not a function")
     return value.strip()
 
 
@@ -323,7 +349,7 @@ def _calls(store: Store, message: Ref) -> dict[Value, Slot]:
     """The parts with calls of a message, by the calls' ids."""
     return {
         get(store, get(store, part, "toolInvocation"), "toolCallId"): part
-        for part in _parts(store, message)
+        for part in _parts(store, message, "stored")
         if get(store, part, "type") == "tool-invocation"
     }
 
@@ -336,11 +362,14 @@ def _advances(known: Value, state: Value) -> bool:
 def _without_stale(store: Store, made: Ref, known: Ref) -> Ref:
     """The list's message, in which calls that came no further than in the remembered one are new."""
     calls = _calls(store, made)
+    if not calls:
+        return known
     states = {
         own_id: get(store, get(store, part, "toolInvocation"), "state") for own_id, part in calls.items()
     }
-    parts = [_fresh(store, part, states) for part in _parts(store, known)]
-    if parts == list(_parts(store, known)):
+    given = [*_parts(store, known, "live", "map")]
+    parts = [_fresh(store, part, states) for part in given]
+    if parts == given:
         return known
     content = spread(store, get(store, known, "content"), parts=store.array(parts))
     return spread(store, known, content=content)
@@ -361,7 +390,7 @@ def _fresh(store: Store, part: Slot, states: Mapping[Value, Value]) -> Slot:
 def _only_outcomes(store: Store, made: Ref, known: Ref) -> Ref:
     """The list's message with nothing but the answers that it has to calls of the remembered one."""
     calls = _calls(store, made)
-    parts = [part for one in _parts(store, known) for part in _outcome(store, one, calls)]
+    parts = [part for one in _parts(store, known, "live", "flatMap") for part in _outcome(store, one, calls)]
     content = store.object({"format": FORMAT, "parts": store.array(parts)})
     return spread(store, known, content=content)
 

@@ -8,20 +8,20 @@ from functools import cmp_to_key, partial
 from typing import Final
 
 from agentcore.frameworks.mastra.emulation import merging
+from agentcore.frameworks.mastra.emulation.contents import core_content
+from agentcore.frameworks.mastra.emulation.equality import messages_equal, system_key
 from agentcore.frameworks.mastra.emulation.errors import MastraError, printed
 from agentcore.frameworks.mastra.emulation.forms import (
     Form,
     assign,
-    core_content,
     each_of,
     filled,
     has,
     is_empty,
     is_same,
-    messages_equal,
+    listed,
     stamp,
     system_form_of,
-    system_key,
 )
 from agentcore.frameworks.mastra.emulation.intake import stored
 from agentcore.frameworks.mastra.emulation.merging import remember
@@ -51,6 +51,7 @@ class MessageList:
         self.system_messages = store.array(())
         self.tagged: dict[str, Ref] = {}
         self.sources: dict[str, dict[int, None]] = {name: {} for name in SOURCES}
+        self.made: set[int] = set()
         self.latest: float = 0
         self.leave_out: Callable[[str, str], Exception] = partial(NotEmulatedError, "the message list")
 
@@ -150,8 +151,8 @@ class MessageList:
         return date(self.store, self._time_in(value))
 
     def _time_in(self, value: Value) -> float:
-        if isinstance(value, int | float):
-            return value
+        if value is None or isinstance(value, int | float):
+            return value or 0
         told = text(self.store, value)
         time = math.nan if value is UNDEFINED else parsed(told)
         if time is None:
@@ -168,24 +169,23 @@ class MessageList:
                 continue
             content = get(store, message, "content")
             for args in self._args_in(content, call_id):
-                if isinstance(args, Ref) and (fields(store, args) or not self.profile.recovers_args):
+                if not self.profile.recovers_args:
+                    return args or store.object({})
+                if isinstance(args, Ref) and fields(store, args):
                     return args
         return store.object({})
 
     def _args_in(self, content: Value, call_id: Value) -> Iterator[Value]:
         store = self.store
         parts, calls = get(store, content, "parts"), get(store, content, "toolInvocations")
-        for part in elements(store, parts, "find") if parts else ():
-            call = (
-                get(store, part, "toolInvocation")
-                if get(store, part, "type") == "tool-invocation"
-                else UNDEFINED
-            )
-            if call is not UNDEFINED and get(store, call, "toolCallId") == call_id:
-                yield get(store, call, "args")
-                break
-        for call in elements(store, calls, "find") if calls else ():
-            if get(store, call, "toolCallId") == call_id:
+        for part in listed(store, parts, "msg.content.parts", "find") if parts else ():
+            if get(store, part, "type") == "tool-invocation":
+                call = get(store, part, "toolInvocation")
+                if is_same(get(store, call, "toolCallId"), call_id):
+                    yield get(store, call, "args")
+                    break
+        for call in listed(store, calls, "msg.content.toolInvocations", "find") if calls else ():
+            if is_same(get(store, call, "toolCallId"), call_id):
                 yield get(store, call, "args")
                 break
 
@@ -269,10 +269,11 @@ class MessageList:
                 raise self.leave_out("a sealed message", "take metadata.mastra.sealed out of it")
 
     def _equal(self, one: Value, two: Value) -> bool:
-        return messages_equal(self.store, one, two, lists_only=self.profile.reads_lists_only)
+        return messages_equal(self.store, one, two, self.profile, self.made)
 
     def _system_form_of(self, message: Value) -> Form | None:
-        return system_form_of(self.store, message, lists_only=self.profile.reads_lists_only)
+        lists_only = self.profile.reads_lists_only
+        return system_form_of(self.store, message, lists_only=lists_only, made=self.made)
 
     def _add_system_among(self, message: Value) -> None:
         """Adds a system message that stands among messages, of those forms that may."""
@@ -468,8 +469,8 @@ class MessageList:
             )
         array = self.tagged.get(text(store, tag)) if tag else self.system_messages
         known = () if array is None else elements(store, array)
-        keys = (system_key(store, get(store, one, "content")) for one in filled(known))
-        if any(key == system_key(store, get(store, core, "content")) for key in keys):
+        keys = (system_key(store, get(store, one, "content"), self.profile) for one in filled(known))
+        if any(key == system_key(store, get(store, core, "content"), self.profile) for key in keys):
             return
         if array is None:
             array = self.tagged[text(store, tag)] = store.array(())
@@ -532,10 +533,12 @@ class MessageList:
         store = self.store
         messages = self.all()
         last = messages[-1] if messages else None
-        parts = self.parts_of_assistant(last)
-        if parts is None:
+        parts = self._parts_of_assistant(last)
+        if not parts:
             return
-        found = elements(store, parts, "indexOf")
+        if not (isinstance(parts, Ref) and is_array(store, parts)):
+            raise HeapTypeError("lastMsg.content.parts.push is not a function")
+        found = elements(store, parts)
         if found and get(store, found[-1], "type") == "step-start":
             stamp(self, found[-1])
         else:
@@ -544,12 +547,15 @@ class MessageList:
 
     def parts_of_assistant(self, message: Slot) -> Ref | None:
         """The array of parts of a message of the assistant's."""
+        parts = self._parts_of_assistant(message)
+        return parts if isinstance(parts, Ref) and is_array(self.store, parts) else None
+
+    def _parts_of_assistant(self, message: Slot) -> Value:
         store = self.store
         if not message or get(store, message, "role") != "assistant":
             return None
         content = get(store, message, "content")
-        parts = UNDEFINED if content is None or content is UNDEFINED else get(store, content, "parts")
-        return parts if isinstance(parts, Ref) else None
+        return UNDEFINED if is_nullish(content) else get(store, content, "parts")
 
     def name_model(self, model: str) -> None:
         """Writes which model answered into the last mark of a step, if it is in the last message."""
