@@ -7,7 +7,7 @@ field is undefined, a field of null throws, a method that a value does not have 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring as _quote
 from typing import Any, Final
@@ -70,7 +70,15 @@ def get(store: Store, value: Value, key: str) -> Value:
         return slot
     if value is None or value is UNDEFINED:
         raise HeapTypeError(f"Cannot read properties of {text(store, value)} (reading '{key}')")
-    return len(value) if key == "length" and isinstance(value, str) else UNDEFINED
+    return len(code_units(value)) if key == "length" and isinstance(value, str) else UNDEFINED
+
+
+def code_units(value: str) -> Sequence[str]:
+    """Returns what a text is made of in JavaScript, where one beyond the first plane is two halves."""
+    if value.isascii() or max(value) < "\U00010000":
+        return value
+    units = value.encode("utf-16-le", "surrogatepass")
+    return [units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2)]
 
 
 def picked(store: Store, value: Value, names: Iterable[str]) -> dict[str, Value]:
@@ -139,7 +147,7 @@ def fields(store: Store, value: Value) -> dict[str, Slot]:
     language do not. Of a URL it is what somebody put there.
     """
     if isinstance(value, str):
-        return {str(index): character for index, character in enumerate(value)}
+        return {str(index): unit for index, unit in enumerate(code_units(value))}
     if type(value) is not Ref:
         return {}
     cell = store.cells[value.address]

@@ -348,3 +348,16 @@ def test_node_prints_random_values_and_the_recorded_ones_the_same() -> None:
         # Through JSON, in which a pair of surrogates is one character.
         assert json.loads(json.dumps([text(store, slot), stringified(store, slot)])) == shown, value
         assert isinstance(slot, Ref) or store.plain(slot) is slot
+
+
+@pytest.mark.parametrize(
+    ("value", "units"),
+    [("", []), ("aé", ["a", "é"]), ("a😀", ["a", "\ud83d", "\ude00"]), ("\ud83d", ["\ud83d"])],
+)
+def test_a_text_is_made_of_halves_where_a_character_is_beyond_the_first_plane(
+    value: str, units: list[str]
+) -> None:
+    store = Store()
+    assert fields(store, value) == {str(index): unit for index, unit in enumerate(units)}
+    assert get(store, value, "length") == len(units)
+    assert [*iterated(store, "a😀")] == ["a", "😀"]  # its iterator takes both halves together
