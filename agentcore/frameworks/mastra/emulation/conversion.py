@@ -169,7 +169,7 @@ _SENT: Final = ("text", "reasoning", "dynamic-tool")
 
 
 def _ends_step(store: Store, call: Slot, part: Slot) -> bool:
-    """True if what follows a call is none, or one that the provider runs and answered after one run here."""
+    """True if what follows a call is no call, or one the provider ran and answered after one run here."""
     if not _is_call(store, part):
         return True
     by_provider = [bool(get(store, one, "providerExecuted")) for one in (call, part)]
