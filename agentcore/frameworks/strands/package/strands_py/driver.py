@@ -122,5 +122,13 @@ async def traced(program: dict[str, Any]) -> dict[str, Any]:
         return {"driverError": f"{type(error).__name__}: {error}"}
 
 
-with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-    runner.run(main())
+def start() -> None:
+    """Answers in virtual time, with as many frames on the stack as `asyncio.run` has.
+
+    Runs without end stop where the stack is full, and their logs show how deep that was.
+    """
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(main())
+
+
+start()
