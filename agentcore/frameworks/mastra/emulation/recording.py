@@ -16,7 +16,7 @@ from agentcore.frameworks.mastra.emulation.settings import Clock, date
 from agentcore.frameworks.mastra.emulation.tools import INHERITED, Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.heap.js import elements, fields, get
+from agentcore.heap.js import elements, fields, get, is_array, is_nullish, spread
 from agentcore.kit.emulate import StepCell
 
 _FLAT_USAGE: Final = ("v1", "v2")
@@ -31,6 +31,11 @@ _STEP_FIELDS: Final = (
 def _text(store: Store, step: Ref) -> Value:
     """The text of a step, which is empty if a processor rejected the step."""
     return "" if get(store, step, "tripwire") else StepCell.computed["text"](store, step)
+
+
+def _blank_as(text: str, other: str) -> str:
+    """The text, or the other one in place of a blank."""
+    return text if text.strip() else other
 
 
 class _StepCell(StepCell):
@@ -86,6 +91,47 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 - whatever fails is taken for a failure of the model
             return error
         return None
+
+    def record_error(self, error: Exception, own_id: Value) -> None:
+        """Adds what the last model failed with, to the message of an id if the assistant has one of it."""
+        store = self.store
+        # A blank text counts as none, so that no record holds one.
+        name = _blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
+        told = store.object({"name": name, "message": _blank_as(str(error), "Unknown error")})
+        part = store.object({"type": "error", "error": told})
+        # The package ignores a message id that a processor returned in this step.
+        target = self.target.by_id(own_id)
+        parts = None if target is None else self.target.parts_of_assistant(target)
+        if target is not None and parts is not None and is_array(store, parts):
+            listed = (one for one in elements(store, parts) if not is_nullish(one))
+            if not any(get(store, one, "type") == "error" for one in listed):
+                store.push(parts, [part])
+                self.target.add(target, "response", merge=False)
+            return
+        content = store.object({"format": FORMAT, "parts": store.array([part])})
+        new_id = own_id if target is None else self.clock.draw_id()
+        at = date(store, self.clock.now)
+        message = {"id": new_id, "role": "assistant", "createdAt": at, "content": content}
+        self.target.add(store.object(message), "response", merge=False)
+
+    def carry_over(self, answers: Iterable[Answer], own_id: Value) -> None:
+        """Adds what tools answered in an attempt that failed, which the next one knows of."""
+        store = self.store
+        parts = [self._carried(answer) for answer in answers]
+        if parts:
+            content = store.object({"format": FORMAT, "parts": store.array(parts)})
+            message = store.object({"id": own_id, "role": "assistant", "content": content})
+            self.target.add(message, "response")
+
+    def _carried(self, answer: Answer) -> Ref:
+        store = self.store
+        told: dict[str, Value] = {"state": "result", "result": answer.result}
+        if answer.error is not None:
+            told = {"state": "output-error", "errorText": _blank_as(answer.error, "Tool execution failed")}
+        elif is_nullish(answer.result):
+            told = {"state": "call"}
+        call = spread(store, answer.call, **told)
+        return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def add_calls(self, answered: Answered, own_id: Value) -> None:
         """Adds what comes after the answer."""
