@@ -13,7 +13,7 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
-from agentcore.frameworks.mastra.emulation.conversion import of_all, prompt
+from agentcore.frameworks.mastra.emulation.conversion import of_all, of_source, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.model_calls import Fallback, Models, NoKeyError
@@ -250,18 +250,18 @@ class MastraLoop:
         self.message_id = self._message_id(step.fields) or self.first_message_id
         self._record(step, attempt_id)
         self.recorder.add_calls(step.answered, self.message_id)
+        error = step.answered.error
+        self.failed = self.failed or error
         self.recorder.report(step.answered, step.fields["model"])
         self.outcome.step_texts.append(self.texts[-1])
         self.recorder.add_again()
-        error = step.answered.error
         if error is None:
             return self._run_tools(step)
-        self.failed = self.failed or error
         # The calls of an answer that could not be recorded run all the same, where the package does so.
         mends = self.profile.unrecorded_calls_run
         if (mends or step.answered.broken_off) and self._run_tools(step) and mends:
             return True
-        raise ModelCallError(self.failed)
+        raise ModelCallError(self.failed or error)
 
     def _call_a_model(self) -> _Step:
         """Calls the first model that does not fail and has no processor fail.
@@ -399,8 +399,8 @@ class MastraLoop:
         early = self._run_early(current, answered)
         if answered.broken_off:
             failed = failed or answered.error
-        else:
-            failed = failed or self.recorder.add_message(answered, own_id, current["model"])
+        elif answered.error is None:
+            failed = failed or self.recorder.end_answer(answered, own_id, current["model"])
         if failed is not None and not is_last:
             self.recorder.carry_over(early.values(), self.message_id)
             raise failed
@@ -490,6 +490,10 @@ class MastraLoop:
             return {}
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
+        try:
+            of_source(self.list, "input")  # which tools are given
+        except Exception as error:  # noqa: BLE001 - whatever fails is the answer
+            return {call: tooling.Answer(call, error=str(error)) for call in calls}
         came = answered.came
         return {
             call: tooling.run(self.desk, self.profile, call, tools, active, args=came.get(call))

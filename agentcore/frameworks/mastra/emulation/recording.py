@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import response_messages, step_content
+from agentcore.frameworks.mastra.emulation.conversion import of_all
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
@@ -80,8 +81,15 @@ class Recorder:
     def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
         """Adds what is added while it comes; what the list fails with, and then the rest does not come."""
 
-    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
-        """Adds what is added at the end of an answer; what the list fails with."""
+    def end_answer(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+        """Reads the agent's messages so far, and adds what is added at the end; what that fails with."""
+        try:
+            self.response_messages()
+        except Exception as error:  # noqa: BLE001 - whatever fails is taken for a failure of the model
+            return error
+        return self._add_message(answered, own_id, model)
+
+    def _add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
         message = answered.message(self.store, own_id, model)
         return None if message is None else self._tried(message)
 
@@ -137,7 +145,12 @@ class Recorder:
         """Adds what comes after the answer."""
 
     def report(self, answered: Answered, model: Value) -> None:
-        """Enters the step into the array that processors are given."""
+        """Enters the step into the array that processors are given, and reads the whole conversation.
+
+        Raises:
+            PackageError: for a message that can't be shown to a model, though a prompt may leave it out.
+            HeapTypeError: for a message or a part that is not one.
+        """
         store = self.store
         content = self._content()
         made: dict[str, Value] = {
@@ -149,6 +162,7 @@ class Recorder:
             "response": store.object({**self._metadata(model), "messages": self.response_messages()}),
         }
         store.push(self.steps, [store.object(made, _StepCell)])
+        of_all(self.target)
 
     def _usage(self, model: Value) -> Ref:
         """What a scripted model says that its answer took."""
@@ -232,7 +246,7 @@ class PieceRecorder(Recorder):
                     return failed
         return None
 
-    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+    def _add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
         """Adds nothing: the pieces are in the list."""
 
     def _without_text(self, part: Slot) -> Ref:
