@@ -432,3 +432,58 @@ def test_an_answer_after_which_the_own_messages_cant_be_read_is_a_failure() -> N
 def test_the_next_model_is_asked_when_the_own_messages_cant_be_read(profile: str) -> None:
     traced = step(profile, asked(None, "response"), script=[SAYS, SAYS], fallbackModels=["b"])
     assert [one["model"] for one in traced["model"]] == ["base", "b"]
+
+
+# ---------------------------------------------------------------- the end of a run
+
+
+ENDS: Final = ({"role": "user", "content": "r"}, {**stored(text("a"), text("b ")), "id": "n"})
+
+
+def text_at_end(*ops: dict[str, Any], messages: Any = ("q",)) -> Any:
+    """The text beside the parts of the last message: 't' if the agent's own were added to it at the end."""
+    said, answered = (adds(one, source) for one, source in zip(ENDS, ("input", "response"), strict=True))
+    traced = step(OLD, *ops[:1], said, answered, *ops[1:], messages=messages)
+    assert traced["final"]["text"] == "ok"
+    return traced["list"][-1]["message"]["content"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        (called("call"), "t"),
+        (called("result", result=1), "t"),
+        (called("result"), "a\nb \nok"),
+        (called("output-error"), "a\nb \nok"),
+        (called("output-denied"), "a\nb \nok"),
+        ({"type": "tool-invocation"}, "a\nb \nok"),
+        ({"type": "reasoning", "reasoning": "r"}, "a\nb \nok"),
+    ],
+)
+def test_the_old_release_adds_its_messages_again_if_ai_sdk_4_can_have_the_conversation(
+    part: dict[str, Any], told: str
+) -> None:
+    assert text_at_end(adds(stored(part, text("t")))) == told
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "told"),
+    [
+        (["role"], "user", "t"),
+        (["role"], "system", "t"),
+        (["role"], "zz", "a\nb \nok"),
+        (["content"], 0, "a\nb \nok"),
+        (["content", "content"], [None], "a\nb \nok"),
+        (["content", "parts"], [{"type": "tool-invocation"}], "a\nb \nok"),
+        (["content", "parts"], [{"type": "reasoning", "reasoning": "r"}], "a\nb \nok"),
+    ],
+)
+def test_what_ai_sdk_4_cant_have_may_be_anyones_message(at: list[str], value: Any, told: str) -> None:
+    own = adds({**stored(called("result", result=1), text("t")), "id": "x"})
+    sets = {"op": "set", "at": [1, *at], "value": value}
+    assert text_at_end(own, sets, messages=("q", stored({"type": "tool-x"}), "r")) == told
+
+
+def test_a_result_that_is_undefined_is_one_to_ai_sdk_4() -> None:
+    call = {"type": "tool-look", "toolCallId": "c1", "state": "output-available", "input": {"a": 1}}
+    assert text_at_end(adds({"role": "assistant", "parts": [call, text("t")]})) == "t"

@@ -11,6 +11,7 @@ import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import response_messages, step_content
 from agentcore.frameworks.mastra.emulation.conversion import of_all
+from agentcore.frameworks.mastra.emulation.core_messages import check_core
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
@@ -307,7 +308,13 @@ class PieceRecorder(Recorder):
         return store.object({"type": "tool-invocation", "toolInvocation": invocation})
 
     def final_messages(self) -> Ref | None:
-        """Returns what the end of a run adds: the agent's messages, in the form that a model gets."""
+        """Returns what the end of a run adds: the agent's messages, in the form that a model gets.
+
+        Raises:
+            PackageError: for a role that AI SDK 4 does not know, or a call that ended without a result.
+            HeapTypeError: for what AI SDK 4 can make no message of.
+        """
+        check_core(self.target)
         return self.response_messages()
 
 
