@@ -13,9 +13,9 @@ OLD, NEW = BOTH = ("mastra@1.0.4", "mastra@1.71.0")
 CALL: Final = {"toolCallId": "c1", "toolName": "look", "args": {"a": 1}}
 
 
-def step(profile: str, *ops: dict[str, Any], messages: Any = ("q",)) -> Any:
+def step(profile: str, *ops: dict[str, Any], messages: Any = ("q",), **program: Any) -> Any:
     """The trace of a program whose prepareStep does these in its first step."""
-    program = {"id": "a", "messages": [*messages], "prepareStep": {"0": [*ops]}}
+    program = {"id": "a", "messages": [*messages], "prepareStep": {"0": [*ops]}, **program}
     return json.loads(run("trace", "--profile", profile, given=lines_of([program])).stdout)
 
 
@@ -388,3 +388,102 @@ def test_a_failure_brings_who_ran_the_call_and_its_title_along() -> None:
     traced = step(NEW, adds(stored(called("call"))), adds(failed))
     (part, *_) = parts_of(traced, 1)
     assert {name: part[name] for name in beside} == beside
+
+
+# ---------------------------------------------------------------- what no model knows, past the prompt
+
+
+def asked(role: Any, source: str = "input") -> dict[str, Any]:
+    """Adds a message of a role with a call that nobody answered, which prompts leave out."""
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "look", "input": {"a": 1}}
+    return adds({"role": role, "content": [call]}, source)
+
+
+CALLS: Final = [{"type": "tool-call", "toolCallId": "c5", "toolName": "look", "input": {"a": 1}}]
+SAYS: Final = [{"type": "text", "text": "z"}]
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@pytest.mark.parametrize("path", ["generate", "stream"])
+def test_a_role_that_no_model_knows_fails_after_the_step_though_the_prompt_leaves_it_out(
+    profile: str, path: str
+) -> None:
+    given = {"script": [CALLS, SAYS], "tools": {"look": {"output": 1}}, "path": path}
+    traced = step(profile, asked("zz"), **given)
+    assert traced["error"]["message"] == "Unsupported role: zz"
+    assert len(traced["model"]) == 1
+    assert traced["tools"] == []
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_a_model_that_fails_is_the_error_though_a_role_fails_after_it(profile: str) -> None:
+    traced = step(profile, asked("zz"), script=[[{"type": "throw", "message": "down"}]] * 3)
+    assert traced["error"]["message"] == "down"
+
+
+def test_an_answer_after_which_the_own_messages_cant_be_read_is_a_failure() -> None:
+    traced = step(NEW, asked(None, "response"))
+    told = {"name": "AI_MessageConversionError", "message": "Unsupported role: null"}
+    assert parts_of(traced, 2) == [{"type": "error", "error": told}]
+    assert traced["error"]["message"] == told["message"]
+
+
+@pytest.mark.parametrize("profile", BOTH)
+def test_the_next_model_is_asked_when_the_own_messages_cant_be_read(profile: str) -> None:
+    traced = step(profile, asked(None, "response"), script=[SAYS, SAYS], fallbackModels=["b"])
+    assert [one["model"] for one in traced["model"]] == ["base", "b"]
+
+
+# ---------------------------------------------------------------- the end of a run
+
+
+ENDS: Final = ({"role": "user", "content": "r"}, {**stored(text("a"), text("b ")), "id": "n"})
+
+
+def text_at_end(*ops: dict[str, Any], messages: Any = ("q",)) -> Any:
+    """The text beside the parts of the last message: 't' if the agent's own were added to it at the end."""
+    said, answered = (adds(one, source) for one, source in zip(ENDS, ("input", "response"), strict=True))
+    traced = step(OLD, *ops[:1], said, answered, *ops[1:], messages=messages)
+    assert traced["final"]["text"] == "ok"
+    return traced["list"][-1]["message"]["content"]["content"]
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        (called("call"), "t"),
+        (called("result", result=1), "t"),
+        (called("result"), "a\nb \nok"),
+        (called("output-error"), "a\nb \nok"),
+        (called("output-denied"), "a\nb \nok"),
+        ({"type": "tool-invocation"}, "a\nb \nok"),
+        ({"type": "reasoning", "reasoning": "r"}, "a\nb \nok"),
+    ],
+)
+def test_the_old_release_adds_its_messages_again_if_ai_sdk_4_can_have_the_conversation(
+    part: dict[str, Any], told: str
+) -> None:
+    assert text_at_end(adds(stored(part, text("t")))) == told
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "told"),
+    [
+        (["role"], "user", "t"),
+        (["role"], "system", "t"),
+        (["role"], "zz", "a\nb \nok"),
+        (["content"], 0, "a\nb \nok"),
+        (["content", "content"], [None], "a\nb \nok"),
+        (["content", "parts"], [{"type": "tool-invocation"}], "a\nb \nok"),
+        (["content", "parts"], [{"type": "reasoning", "reasoning": "r"}], "a\nb \nok"),
+    ],
+)
+def test_what_ai_sdk_4_cant_have_may_be_anyones_message(at: list[str], value: Any, told: str) -> None:
+    own = adds({**stored(called("result", result=1), text("t")), "id": "x"})
+    sets = {"op": "set", "at": [1, *at], "value": value}
+    assert text_at_end(own, sets, messages=("q", stored({"type": "tool-x"}), "r")) == told
+
+
+def test_a_result_that_is_undefined_is_one_to_ai_sdk_4() -> None:
+    call = {"type": "tool-look", "toolCallId": "c1", "state": "output-available", "input": {"a": 1}}
+    assert text_at_end(adds({"role": "assistant", "parts": [call, text("t")]})) == "t"

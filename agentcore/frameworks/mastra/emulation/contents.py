@@ -230,7 +230,10 @@ def _ui_call(context: Context, part: Slot) -> Ref:
         "state": "result" if answered else "call",
         "result": unwrapped(store, get(store, part, "output")) if answered else UNDEFINED,
     }
-    return store.derive(store.object(fields_), part)
+    made = store.derive(store.object(fields_), part)
+    if answered:
+        context.answered.add(made.address)
+    return made
 
 
 def _ui_part(context: Context, part: Slot) -> Slot:

@@ -253,12 +253,14 @@ FORMAT: Final = 2
 class Context(Protocol):
     """The values that a conversion needs from the list that gets the message.
 
-    `made` are the addresses of the messages that the list made.
+    `made` are the addresses of the messages that the list made, `answered` those of the calls that it gave
+    a result, which may be undefined.
     """
 
     store: Store
     profile: MastraProfile
     made: set[int]
+    answered: set[int]
 
     def new_id(self) -> str:
         """An id that no message has."""

@@ -13,18 +13,17 @@ from typing import Any, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation import tools as tooling
-from agentcore.frameworks.mastra.emulation.conversion import of_all, prompt
+from agentcore.frameworks.mastra.emulation.conversion import of_all, of_source, prompt
 from agentcore.frameworks.mastra.emulation.errors import CallerError, MastraError, Outcome, TripWire, Tripwire
-from agentcore.frameworks.mastra.emulation.forms import FORMAT
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.model_calls import Fallback, Models, NoKeyError
 from agentcore.frameworks.mastra.emulation.processors import Fields, Processors
 from agentcore.frameworks.mastra.emulation.recording import RECORDERS, Answered, read_answer
-from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, date, load
+from agentcore.frameworks.mastra.emulation.settings import Clock, Settings, load
 from agentcore.frameworks.mastra.profiles import MastraProfile
 from agentcore.heap.copying import Snapshot
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.heap.js import PackageError, elements, fields, get, is_array, is_nullish, or_else, spread
+from agentcore.heap.js import PackageError, elements, fields, get, is_nullish, or_else, spread
 from agentcore.heap.views import Desk
 
 AGENT_ID = "agent"
@@ -251,18 +250,18 @@ class MastraLoop:
         self.message_id = self._message_id(step.fields) or self.first_message_id
         self._record(step, attempt_id)
         self.recorder.add_calls(step.answered, self.message_id)
+        error = step.answered.error
+        self.failed = self.failed or error
         self.recorder.report(step.answered, step.fields["model"])
         self.outcome.step_texts.append(self.texts[-1])
         self.recorder.add_again()
-        error = step.answered.error
         if error is None:
             return self._run_tools(step)
-        self.failed = self.failed or error
         # The calls of an answer that could not be recorded run all the same, where the package does so.
         mends = self.profile.unrecorded_calls_run
         if (mends or step.answered.broken_off) and self._run_tools(step) and mends:
             return True
-        raise ModelCallError(self.failed)
+        raise ModelCallError(self.failed or error)
 
     def _call_a_model(self) -> _Step:
         """Calls the first model that does not fail and has no processor fail.
@@ -400,10 +399,10 @@ class MastraLoop:
         early = self._run_early(current, answered)
         if answered.broken_off:
             failed = failed or answered.error
-        else:
-            failed = failed or self.recorder.add_message(answered, own_id, current["model"])
+        elif answered.error is None:
+            failed = failed or self.recorder.end_answer(answered, own_id, current["model"])
         if failed is not None and not is_last:
-            self._carry_over(early)
+            self.recorder.carry_over(early.values(), self.message_id)
             raise failed
         answered.error = answered.error or failed
         return _Step(current, answered, early)
@@ -464,7 +463,7 @@ class MastraLoop:
             self.list.name_model(model)
         if answered.error is not None:
             if self.profile.records_errors:
-                self._record_error(answered.error, attempt_id)
+                self.recorder.record_error(answered.error, attempt_id)
             self._chunk("error")
 
     def _pass_on(self, answered: Answered) -> None:
@@ -483,27 +482,6 @@ class MastraLoop:
                 self.shown_calls.add(call_id)
             yield kind
 
-    def _record_error(self, error: Exception, attempt_id: Value) -> None:
-        store = self.store
-        # A blank text counts as none, so that no record holds one.
-        name = blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
-        told = store.object({"name": name, "message": blank_as(str(error), "Unknown error")})
-        part = store.object({"type": "error", "error": told})
-        # The package ignores a message id that a processor returned in this step.
-        target = self.list.by_id(attempt_id)
-        parts = None if target is None else self.list.parts_of_assistant(target)
-        if target is not None and parts is not None and is_array(store, parts):
-            listed = (one for one in elements(store, parts) if not is_nullish(one))
-            if not any(get(store, one, "type") == "error" for one in listed):
-                store.push(parts, [part])
-                self.list.add(target, "response", merge=False)
-            return
-        content = store.object({"format": FORMAT, "parts": store.array([part])})
-        own_id = attempt_id if target is None else self.clock.draw_id()
-        at = date(store, self.clock.now)
-        message = {"id": own_id, "role": "assistant", "createdAt": at, "content": content}
-        self.list.add(store.object(message), "response", merge=False)
-
     # ---------------------------------------------------------------- tools
 
     def _run_early(self, current: Fields, answered: Answered) -> dict[Slot, tooling.Answer]:
@@ -512,30 +490,15 @@ class MastraLoop:
             return {}
         tools, active = current["tools"], current["activeTools"]
         calls = [call for call in answered.calls if tooling.can_run(self.store, call, tools, active)]
+        try:
+            of_source(self.list, "input")  # which tools are given
+        except Exception as error:  # noqa: BLE001 - whatever fails is the answer
+            return {call: tooling.Answer(call, error=str(error)) for call in calls}
         came = answered.came
         return {
             call: tooling.run(self.desk, self.profile, call, tools, active, args=came.get(call))
             for call in calls
         }
-
-    def _carry_over(self, early: Mapping[Slot, tooling.Answer]) -> None:
-        """What tools answered in an attempt that failed is known to the next one."""
-        store = self.store
-        parts = [self._carried(answer) for answer in early.values()]
-        if parts:
-            content = store.object({"format": FORMAT, "parts": store.array(parts)})
-            message = store.object({"id": self.message_id, "role": "assistant", "content": content})
-            self.list.add(message, "response")
-
-    def _carried(self, answer: tooling.Answer) -> Ref:
-        store = self.store
-        told: dict[str, Value] = {"state": "result", "result": answer.result}
-        if answer.error is not None:
-            told = {"state": "output-error", "errorText": blank_as(answer.error, "Tool execution failed")}
-        elif is_nullish(answer.result):
-            told = {"state": "call"}
-        call = spread(store, answer.call, **told)
-        return store.object({"type": "tool-invocation", "toolInvocation": call})
 
     def _run_tools(self, step: _Step) -> bool:
         """Runs the calls of an answer, one step whatever their number (rule mastra.step-number).
@@ -585,11 +548,6 @@ class MastraLoop:
         """Adds the agent's messages to their own list again; the package only logs what fails there."""
         with contextlib.suppress(Exception):
             self.list.add(self.recorder.final_messages(), "response")
-
-
-def blank_as(text: str, other: str) -> str:
-    """Returns the text, or the other one in place of a blank."""
-    return text if text.strip() else other
 
 
 def _is_array(store: Store, value: Slot) -> bool:

@@ -152,6 +152,7 @@ class _Merge:
             both = spread(store, get(store, known, "providerMetadata"), options)
             assign(store, known, "providerMetadata", both)
         if state == "result":
+            self.target.answered.add(invocation.address)
             self._list_call(invocation)
             return
         for name in ("providerExecuted", "title", "preliminary"):

@@ -52,6 +52,7 @@ class MessageList:
         self.tagged: dict[str, Ref] = {}
         self.sources: dict[str, dict[int, None]] = {name: {} for name in SOURCES}
         self.made: set[int] = set()
+        self.answered: set[int] = set()
         self.latest: float = 0
         self.leave_out: Callable[[str, str], Exception] = partial(NotEmulatedError, "the message list")
 

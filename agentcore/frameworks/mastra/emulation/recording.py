@@ -10,13 +10,15 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from agentcore.frameworks.mastra.emulation.arguments import response_messages, step_content
+from agentcore.frameworks.mastra.emulation.conversion import of_all
+from agentcore.frameworks.mastra.emulation.core_messages import check_core
 from agentcore.frameworks.mastra.emulation.forms import FORMAT, tool_name
 from agentcore.frameworks.mastra.emulation.message_list import MessageList
 from agentcore.frameworks.mastra.emulation.settings import Clock, date
 from agentcore.frameworks.mastra.emulation.tools import INHERITED, Answer, failure
 from agentcore.frameworks.mastra.profiles import Recording
 from agentcore.heap.heap import UNDEFINED, HeapTypeError, Ref, Slot, Store, Value
-from agentcore.heap.js import elements, fields, get
+from agentcore.heap.js import elements, fields, get, is_array, is_nullish, spread
 from agentcore.kit.emulate import StepCell
 
 _FLAT_USAGE: Final = ("v1", "v2")
@@ -31,6 +33,11 @@ _STEP_FIELDS: Final = (
 def _text(store: Store, step: Ref) -> Value:
     """The text of a step, which is empty if a processor rejected the step."""
     return "" if get(store, step, "tripwire") else StepCell.computed["text"](store, step)
+
+
+def _blank_as(text: str, other: str) -> str:
+    """The text, or the other one in place of a blank."""
+    return text if text.strip() else other
 
 
 class _StepCell(StepCell):
@@ -75,8 +82,15 @@ class Recorder:
     def add_pieces(self, answered: Answered, own_id: Value) -> Exception | None:
         """Adds what is added while it comes; what the list fails with, and then the rest does not come."""
 
-    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
-        """Adds what is added at the end of an answer; what the list fails with."""
+    def end_answer(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+        """Reads the agent's messages so far, and adds what is added at the end; what that fails with."""
+        try:
+            self.response_messages()
+        except Exception as error:  # noqa: BLE001 - whatever fails is taken for a failure of the model
+            return error
+        return self._add_message(answered, own_id, model)
+
+    def _add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
         message = answered.message(self.store, own_id, model)
         return None if message is None else self._tried(message)
 
@@ -87,11 +101,57 @@ class Recorder:
             return error
         return None
 
+    def record_error(self, error: Exception, own_id: Value) -> None:
+        """Adds what the last model failed with, to the message of an id if the assistant has one of it."""
+        store = self.store
+        # A blank text counts as none, so that no record holds one.
+        name = _blank_as(str(getattr(error, "name", type(error).__name__)), "Error")
+        told = store.object({"name": name, "message": _blank_as(str(error), "Unknown error")})
+        part = store.object({"type": "error", "error": told})
+        # The package ignores a message id that a processor returned in this step.
+        target = self.target.by_id(own_id)
+        parts = None if target is None else self.target.parts_of_assistant(target)
+        if target is not None and parts is not None and is_array(store, parts):
+            listed = (one for one in elements(store, parts) if not is_nullish(one))
+            if not any(get(store, one, "type") == "error" for one in listed):
+                store.push(parts, [part])
+                self.target.add(target, "response", merge=False)
+            return
+        content = store.object({"format": FORMAT, "parts": store.array([part])})
+        new_id = own_id if target is None else self.clock.draw_id()
+        at = date(store, self.clock.now)
+        message = {"id": new_id, "role": "assistant", "createdAt": at, "content": content}
+        self.target.add(store.object(message), "response", merge=False)
+
+    def carry_over(self, answers: Iterable[Answer], own_id: Value) -> None:
+        """Adds what tools answered in an attempt that failed, which the next one knows of."""
+        store = self.store
+        parts = [self._carried(answer) for answer in answers]
+        if parts:
+            content = store.object({"format": FORMAT, "parts": store.array(parts)})
+            message = store.object({"id": own_id, "role": "assistant", "content": content})
+            self.target.add(message, "response")
+
+    def _carried(self, answer: Answer) -> Ref:
+        store = self.store
+        told: dict[str, Value] = {"state": "result", "result": answer.result}
+        if answer.error is not None:
+            told = {"state": "output-error", "errorText": _blank_as(answer.error, "Tool execution failed")}
+        elif is_nullish(answer.result):
+            told = {"state": "call"}
+        call = spread(store, answer.call, **told)
+        return store.object({"type": "tool-invocation", "toolInvocation": call})
+
     def add_calls(self, answered: Answered, own_id: Value) -> None:
         """Adds what comes after the answer."""
 
     def report(self, answered: Answered, model: Value) -> None:
-        """Enters the step into the array that processors are given."""
+        """Enters the step into the array that processors are given, and reads the whole conversation.
+
+        Raises:
+            PackageError: for a message that can't be shown to a model, though a prompt may leave it out.
+            HeapTypeError: for a message or a part that is not one.
+        """
         store = self.store
         content = self._content()
         made: dict[str, Value] = {
@@ -103,6 +163,7 @@ class Recorder:
             "response": store.object({**self._metadata(model), "messages": self.response_messages()}),
         }
         store.push(self.steps, [store.object(made, _StepCell)])
+        of_all(self.target)
 
     def _usage(self, model: Value) -> Ref:
         """What a scripted model says that its answer took."""
@@ -186,7 +247,7 @@ class PieceRecorder(Recorder):
                     return failed
         return None
 
-    def add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
+    def _add_message(self, answered: Answered, own_id: Value, model: Ref) -> Exception | None:
         """Adds nothing: the pieces are in the list."""
 
     def _without_text(self, part: Slot) -> Ref:
@@ -247,7 +308,13 @@ class PieceRecorder(Recorder):
         return store.object({"type": "tool-invocation", "toolInvocation": invocation})
 
     def final_messages(self) -> Ref | None:
-        """Returns what the end of a run adds: the agent's messages, in the form that a model gets."""
+        """Returns what the end of a run adds: the agent's messages, in the form that a model gets.
+
+        Raises:
+            PackageError: for a role that AI SDK 4 does not know, or a call that ended without a result.
+            HeapTypeError: for what AI SDK 4 can make no message of.
+        """
+        check_core(self.target)
         return self.response_messages()
 
 
