@@ -230,6 +230,11 @@ class StrandsProfile:
     specs_normalised: bool = attrs.field(
         metadata=decision("Whether descriptions of tools are completed on their way to the model stage.")
     )
+    empty_specs_given: bool = attrs.field(
+        metadata=decision(
+            "Whether the provider is given an empty list of tools' descriptions, into which it may write."
+        )
+    )
     model_state: ModelState = attrs.field(metadata=decision("What a provider that keeps a state writes to."))
 
     empty_block: EmptyBlock = attrs.field(
@@ -393,6 +398,7 @@ STRANDS_TS_1_5: Final = StrandsProfile(
     provider_metadata=True,
     provider_blanks_filled=False,
     specs_normalised=False,
+    empty_specs_given=True,
     model_state=ModelState.LIVE,
     empty_block=EmptyBlock.TEXT,
     blank_texts_kept=True,
@@ -520,6 +526,7 @@ STRANDS_PY_1_62: Final = StrandsProfile(
     provider_metadata=False,
     provider_blanks_filled=True,
     specs_normalised=True,
+    empty_specs_given=False,
     model_state=ModelState.PER_CHAIN,
     empty_block=EmptyBlock.NOTHING,
     blank_texts_kept=True,

@@ -178,7 +178,8 @@ class Models:
         """The descriptions that the provider is given: one that has to give structured output gets one."""
         plain = self.store.plain(choice)
         if not forced or not self.profile.structured_specs_only or not plain or "tool" not in plain:
-            return specs
+            given = self.profile.empty_specs_given or self.store.plain(specs)
+            return specs if given else self.store.array(())
         # What this raises for a choice that somebody made into something else, the SDK raises.
         wanted = plain["tool"]["name"]
         kept = [spec for spec in items(self.store, specs) if field(self.store, spec, "name") == wanted]
