@@ -434,6 +434,22 @@ def test_the_next_model_is_asked_when_the_own_messages_cant_be_read(profile: str
     assert [one["model"] for one in traced["model"]] == ["base", "b"]
 
 
+@pytest.mark.parametrize("path", ["generate", "stream"])
+@pytest.mark.parametrize("tool", [{"output": 1}, {"error": "e"}])
+def test_calls_that_cannot_be_gone_through_fail_the_step_once_its_tools_have_answered(
+    path: str, tool: Any
+) -> None:
+    part = {"type": "tool-look", "toolCallId": "c3", "state": "input-available", "input": {"a": 1}}
+    write = {"op": "set", "at": [-1, "content", "toolInvocations"], "value": {"a": 1}}
+    given = [{"role": "assistant", "parts": [part]}]
+    call = {"type": "tool-call", "toolCallId": "c5", "toolName": "look", "input": {}}
+    traced = step(NEW, write, messages=given, script=[[call], SAYS], tools={"look": tool}, path=path)
+    assert traced["error"]["message"] == "msg.content.toolInvocations.find is not a function"
+    # The next step has not begun, and the one of the calls does not end in chunks.
+    assert "step-start" not in [kept["type"] for kept in traced["list"][-1]["message"]["content"]["parts"]]
+    assert "step-finish" not in traced.get("chunks", [])
+
+
 # ---------------------------------------------------------------- the end of a run
 
 

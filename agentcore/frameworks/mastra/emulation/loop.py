@@ -517,6 +517,8 @@ class MastraLoop:
             tooling.check_known(self.store, step.answered.calls, tools)
         for kind in self.recorder.add_results(answers):
             self._chunk(kind)
+        if answers:
+            of_all(self.list)  # the package's step ends with the whole conversation
         pending = any(answer.result is UNDEFINED and answer.error is None for answer in answers)
         if self.profile.throwing_tool_ends:
             pending = pending or any(answer.thrown for answer in answers)
