@@ -44,6 +44,7 @@ def test_the_output_of_the_demo_is_that_of_the_readme() -> None:
     assert shortened(demo, CliRunner().invoke(main, ["demo"]).output)
 
 
+@pytest.mark.slow
 def test_the_disagreement_of_the_readme_is_the_one_that_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

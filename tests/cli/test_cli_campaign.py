@@ -171,6 +171,7 @@ def test_failures_of_the_driver_are_told_apart_from_wrong_traces() -> None:
     assert check("-n", "40", "--max-failures", "1", deeds=deeds).stdout.count("The driver failed") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deed", ["crash", "junk", "hostile"])
 def test_what_a_driver_says_does_not_reach_the_terminal(deed: str, folder: Path) -> None:
     report = ("--report", str(folder / "a.html"))

@@ -122,6 +122,7 @@ def test_shrinking_can_be_given_no_time(saved: Path) -> None:
     assert len(FAMILY.parse(saved.read_text("utf-8"))["script"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "says"),
     [

@@ -53,6 +53,7 @@ def test_a_disagreement_is_printed_and_exits_with_1_where_something_cannot_be_wr
     assert Path("disagreement.json").exists() == (what != "saved program")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("what", [what for what in UNWRITABLE if what != "saved program"])
 def test_an_agreement_stays_one_where_something_cannot_be_written(what: str) -> None:

@@ -70,6 +70,7 @@ def test_a_conversation_that_is_saved_and_loaded_is_the_same(
     assert conversation_to_json(loaded) == conversation_to_json(conversation)
 
 
+@pytest.mark.slow
 @given(plans(message=messages_without_bytes))
 def test_what_is_written_passes_the_schema(planned: list[Planned]) -> None:
     written = conversation_to_json(folded(planned))

@@ -258,6 +258,7 @@ def test_a_step_of_a_run_of_fifty_steps_takes_less_than_a_tenth_of_a_second(open
 # ---------------------------------------------------------------- what is said is data
 
 
+@pytest.mark.slow
 def test_what_a_program_says_is_shown_as_text_and_never_run(opened: Opens) -> None:
     hostile = {
         **WRITING,

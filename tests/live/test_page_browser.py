@@ -151,6 +151,7 @@ def test_the_page_is_no_wider_than_the_window(opened: Opens, report: Json, width
     assert (tops[0]["y"] < tops[1]["y"]) == (width < 800)
 
 
+@pytest.mark.slow
 def test_what_hooks_and_frameworks_say_is_shown_as_text(opened: Opens, report: Json) -> None:
     page = opened(hostile(report))
     for scene in ("0", "1"):

@@ -34,6 +34,7 @@ def private_uses(source: str) -> Iterator[str]:
             yield str(node.value)
 
 
+@pytest.mark.slow
 def test_one_module_uses_private_parts_of_pyrsistent() -> None:
     users = {
         file.relative_to(PACKAGE).as_posix()

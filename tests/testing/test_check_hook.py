@@ -152,6 +152,7 @@ def test_an_async_hook_is_awaited() -> None:
     check_hook(shout_later_mended, examples=5)
 
 
+@pytest.mark.slow
 def test_a_test_may_be_async_itself() -> None:
     async def test() -> None:
         await anyio.lowlevel.checkpoint()

@@ -170,6 +170,7 @@ def test_the_fixture_needs_no_hypothesis(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_pytest_imports_next_to_nothing_for_those_who_do_not_use_it() -> None:
     source = (
         f"import sys, pytest\nbefore = {{*sys.modules}}\nimport {MODULE}\n"

@@ -57,6 +57,7 @@ def test_a_seed_always_gives_the_same_program() -> None:
     assert of_seed(7) != of_seed(8) | {"id": "seed-7"}
 
 
+@pytest.mark.slow
 @EVERY
 def test_every_random_program_is_a_program(traits: Traits) -> None:
     for seed in range(500):

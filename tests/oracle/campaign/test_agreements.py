@@ -119,6 +119,7 @@ def test_another_answer_to_the_same_program_is_compared(tmp_path: Path, referenc
     assert found[0].findings[0].program == found[1].findings[0].program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [{"profile": "ai-sdk-6.0.326/stream"}, {"only": ("$.steps",)}, {"ignore": ("$.final",)}]
 )
@@ -130,6 +131,7 @@ def test_what_agreed_under_another_plan_is_compared(
     assert ran(references, attrs.evolve(made, **change))[1] > 0
 
 
+@pytest.mark.slow
 def test_another_release_of_this_package_compares_anew_and_keeps_only_its_own(
     tmp_path: Path, references: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agentcore.kit.families import family_of
 from agentcore.oracle.campaign.coverage import Coverage, PairCounter
 
@@ -24,6 +26,7 @@ def test_what_was_met_once_says_how_much_was_not_met_at_all() -> None:
     assert Coverage(pairs={**once, ("b", "c"): 2}).expected == 11 + 10 * 9 // 4
 
 
+@pytest.mark.slow
 def test_the_estimate_after_few_programs_is_about_what_many_have() -> None:
     family = family_of("store/live")
     few, many = PairCounter(), PairCounter()

@@ -59,6 +59,7 @@ def test_two_workers_of_a_cluster_find_what_one_process_finds(address: str) -> N
     assert len(shared.findings) > 1
 
 
+@pytest.mark.slow
 def test_drivers_of_workers_end_with_the_campaign(address: str) -> None:
     from distributed import Client
 

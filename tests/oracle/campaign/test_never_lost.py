@@ -90,6 +90,7 @@ def test_a_signal_before_any_finding_leaves_what_was_counted() -> None:
     assert 50 <= done.counts[AGREED] == done.report.programs < 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("failing")
 def test_an_error_of_ours_before_any_finding_is_raised() -> None:
     def fail(_: int) -> None:

@@ -40,6 +40,7 @@ def broken(verdicts: list[Verdict]) -> dict[str, str]:
     return {each.rule.value: each.what for each in verdicts if isinstance(each, Broken)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", SKELETONS)
 def test_a_skeleton_keeps_every_rule(language: str) -> None:
     verdicts = linted(*skeleton(language))
