@@ -1,4 +1,4 @@
-"""Makes messages of AI SDK 4 of a conversation, as far as that can fail: what comes of it is read nowhere."""
+"""Makes messages of AI SDK 4 of a conversation, as far as that can fail: nothing reads the result."""
 
 from __future__ import annotations
 
