@@ -287,9 +287,10 @@ class AiSdkLoop:
             provider = get(self.store, model, "provider")
             if not isinstance(provider, str):
                 raise HeapTypeError("stepModel.provider.split is not a function")
-            rules = rules_of(self.profile, provider.partition(".")[0])
-            if rules != self.rules:  # what is remembered of messages names another provider
-                self.rules, self.prompted = rules, prompted(self.store, rules)
+            own = provider.partition(".")[0]
+            if own != self.rules.provider:  # what is remembered of messages names another
+                self.rules = rules_of(self.profile, own)
+                self.prompted = prompted(self.store, self.rules)
         self.prompted.supported = supported
         return prompt(self.store, system, messages, self.rules, self.prompted)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import attrs
@@ -20,9 +19,14 @@ from agentcore.heap.views import Desk, View
 
 _PROVIDER: Final = "scripted"
 _SAMPLING: Final = ("temperature", "topP", "topK")
-# How the providers of a family's models begin, and the names of its models.
-_FAMILIES: Final = MappingProxyType(
-    {"anthropic": "anthropic", "openai": "openai|azure", "google": "google|vertex"}
+# How the providers of a family's models begin, and the names of its models; the first that fits counts.
+_FAMILIES: Final = tuple(
+    (family, re.compile(rf"({begins})($|[.-])", re.IGNORECASE), re.compile(f"({begins})[/:]", re.IGNORECASE))
+    for family, begins in (
+        ("anthropic", "anthropic"),
+        ("openai", "openai|azure"),
+        ("google", "google|vertex"),
+    )
 )
 _GEMINI: Final = re.compile("gemini-([0-9]+)", re.IGNORECASE)
 _GEMINI_ENDS_WITH_THE_USER: Final = 3
@@ -125,10 +129,7 @@ class Models:
     def _family(self, model: Value) -> str | None:
         """Whose models the package takes a model for, by its provider and its name; None for others."""
         provider, own_id = (get(self.store, model, name) for name in ("provider", "modelId"))
-        for family, prefixes in _FAMILIES.items():
-            by_provider, by_id = (
-                re.compile(f"({prefixes}){end}", re.IGNORECASE) for end in (r"($|[.-])", "[/:]")
-            )
+        for family, by_provider, by_id in _FAMILIES:
             if isinstance(provider, str) and by_provider.match(provider):
                 return family
             if isinstance(own_id, str) and by_id.match(own_id):
