@@ -290,15 +290,15 @@ class Observer:
 
     # ------------------------------------------------------------ limits
 
-    def begin_step(self) -> None:
-        """Begin the limit of a step's hooks."""
-        self._before_model.clear()
-
     def before_model(self, step_number: int) -> None:
         """Log a warning if the hooks of the step have taken too long together; its model is called next."""
         waited, before = self.hooks, self._before_model
         who = before[0].name if len(before) == 1 else _TOGETHER % ", ".join(map(_named, before))
         self._warn(who, step_number, waited.seconds, waited.blocked_seconds)
+
+    def after_model(self) -> None:
+        """Begin the limit of the next step's hooks."""
+        self._before_model.clear()
 
     def _of_step(self, entry: Timing) -> None:
         self._entries.append(entry)

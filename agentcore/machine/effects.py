@@ -129,6 +129,13 @@ class Settings:
         # Of tools that share a name, the first.
         return FrozenDict({tool.name: tool for tool in reversed(self.tools or ())})
 
+    asks_approval: bool = field(init=False, eq=False, repr=False)
+    """Whether calls of a tool may wait for approval."""
+
+    @asks_approval.default
+    def _any_asks(self) -> bool:
+        return any(tool.needs_approval for tool in self.tools or ())
+
     @max_steps.validator
     def _is_positive(self, _: attrs.Attribute[Any], value: int) -> None:
         if value < 1:

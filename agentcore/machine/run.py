@@ -8,7 +8,7 @@ is given as one (`give`): rule run.asks. Every `Run` is a value, so it can be ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import reduce
 from typing import Any, Final, NamedTuple, get_args
 
@@ -56,7 +56,9 @@ from agentcore.machine.state import (
     Failed,
     Interrupted,
     Move,
+    Pending,
     Run,
+    Unmade,
     approval_requests,
     approved_calls,
     doubtful_calls,
@@ -70,6 +72,7 @@ from agentcore.machine.state import (
     need_prepare_step,
     need_process_input,
     need_tools,
+    passed_over,
     runnable_calls,
 )
 from agentcore.machine.step import begin_step, empty_input, finish_step, start_event, with_answer
@@ -83,7 +86,7 @@ from agentcore.messages.content import (
     collect_approvals,
 )
 from agentcore.messages.messages import Message, ToolMessage
-from agentcore.messages.values import FrozenList, JsonValue, grown, vector
+from agentcore.messages.values import NO_ITEMS, FrozenList, JsonValue, grown, vector
 from agentcore.requirements.rules import Difference, Rule
 
 __all__ = ["TABLE", "Arm", "Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
@@ -128,11 +131,14 @@ def need(run: Run) -> Need | Interrupted | Failed:
     return run.pending
 
 
-def give(run: Run, outcome: Outcome) -> Run:
-    """The run after the outcome of its need.
+def give(run: Run, outcome: Outcome, unheard: Container[type[Need]] = NO_ITEMS) -> Run:
+    """The run after the outcome of its need. Whatever goes wrong with the run makes it a Failed one.
 
-    Whatever goes wrong with the run makes it a Failed one. Raises UnexpectedOutcomeError only for an outcome
-    that does not answer the need; the run is as it was (rule run.answer-fits).
+    `unheard` are those of NeedPrepareStep, NeedStepStart and NeedStop that nobody answers: each gets
+    NO_RESULT at once, and the run is what it would be if that were given by itself.
+
+    Raises UnexpectedOutcomeError only for an outcome that does not answer the need; the run is as it was
+    (rule run.answer-fits).
     """
     outcome = kept_outcome(run.pending, outcome)  # before the move, so that a replay reads the same
     try:
@@ -143,7 +149,16 @@ def give(run: Run, outcome: Outcome) -> Run:
         after = _failed(run, error)
     moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)  # which comes back here
     history = grown(run.history, (run,)) if moved_on else run.history
-    return moved(run, after, history, grown(run.outcomes, (outcome,)))
+    outcomes = [outcome]
+    while history and isinstance(after.pending, Unmade) and after.pending.kind in unheard:
+        passed = passed_over(run, after)
+        try:
+            after = _MOVES[after.pending.kind, HookResult](passed, None, NO_RESULT)
+        except AgentCoreError:
+            break  # the driver gives it, and the failed run keeps this need
+        run = passed
+        outcomes.append(NO_RESULT)
+    return moved(run, after, history, grown(run.outcomes, outcomes))
 
 
 def _is_kept(run: Run) -> bool:
@@ -170,7 +185,7 @@ def _give(run: Run, outcome: Outcome) -> Move:
     raise UnexpectedOutcomeError(f"the run waits for an answer to {wanted}; {given} does not answer it")
 
 
-def _at(run: Run, pending: Need | Interrupted | Failed, current: Approvals | Draft | None = None) -> Move:
+def _at(run: Run, pending: Pending, current: Approvals | Draft | None = None) -> Move:
     going_on = run.current if current is None else current
     return Move(run.chains, run.steps, pending, going_on, reply=run.reply)
 
@@ -246,7 +261,8 @@ def _need_tools(run: Run, current: Approvals | Draft, calls: Iterable[ToolCall],
 
 def _prepare_step(run: Run, _: NeedPrepareStep, given: HookResult | Processed) -> Move:
     chains, draft = begin_step(run, edits_of(given))
-    return Move(chains, run.steps, NeedStepStart(start_event(run, chains, draft)), draft)
+    event = Unmade(NeedStepStart, lambda: NeedStepStart(start_event(run, chains, draft)))
+    return Move(chains, run.steps, event, draft)
 
 
 def _ask_model(run: Run, _: NeedStepStart, __: HookResult) -> Move:
@@ -263,7 +279,8 @@ def _after_approvals(run: Run, approvals: Approvals, outputs: Iterable[ToolResul
 
 
 def _next_step(run: Run) -> Move:
-    return Move(run.chains, run.steps, need_prepare_step(run.settings, run.chains, run.steps))
+    step = Unmade(NeedPrepareStep, lambda: need_prepare_step(run.settings, run.chains, run.steps))
+    return Move(run.chains, run.steps, step)
 
 
 # ---------------------------------------------------------------- the model's answer and its calls
@@ -328,7 +345,7 @@ def _after_step(run: Run, draft: Draft, outputs: Iterable[ToolResult | ToolError
 
 def _continue(run: Run, need: NeedStepFinish, _: HookResult) -> Move:
     if goes_on(need.record):
-        return _at(run, NeedStop(run.steps))
+        return _at(run, Unmade(NeedStop, lambda: NeedStop(run.steps)))
     return _finish(run) if run.reply is None else _replied(run, run.reply)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Final, Literal, NamedTuple, TypeVar
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 import attrs
 from attrs import field
@@ -69,7 +69,9 @@ __all__ = [
     "Failed",
     "Interrupted",
     "Move",
+    "Pending",
     "Run",
+    "Unmade",
     "answers",
     "approval_requests",
     "approved_calls",
@@ -86,6 +88,7 @@ __all__ = [
     "need_prepare_step",
     "need_process_input",
     "need_tools",
+    "passed_over",
     "runnable_calls",
     "with_calls",
 ]
@@ -206,12 +209,22 @@ def draft_of(run: Run) -> Draft:
 # ---------------------------------------------------------------- moves
 
 
+class Unmade(NamedTuple):
+    """A need that is made only where somebody answers it."""
+
+    kind: type[Need]
+    make: Callable[[], Need]
+
+
+Pending: TypeAlias = Need | Interrupted | Failed | Unmade
+
+
 class Move(NamedTuple):
     """The fields that a move changes in a run; the others are those of the run before."""
 
     chains: Chains
     steps: Vector[StepRecord]
-    pending: Need | Interrupted | Failed
+    pending: Pending
     current: Approvals | Draft | None = None
     # None: those of the run before.
     model_states: JsonObject | None = None
@@ -223,11 +236,27 @@ class Move(NamedTuple):
 
 def moved(run: Run, move: Move, history: Vector[Run], outcomes: Vector[Logged]) -> Run:
     """The run after a move, with what it keeps of what was before."""
+    pending = move.pending
+    return _at(run, move, pending.make() if isinstance(pending, Unmade) else pending, history, outcomes)
+
+
+def passed_over(run: Run, move: Move) -> Run:
+    """The run after a move to a need that nobody answers, for the next move; its need is the one before."""
+    return _at(run, move, run.pending, run.history, run.outcomes)
+
+
+def _at(
+    run: Run,
+    move: Move,
+    pending: Need | Interrupted | Failed,
+    history: Vector[Run],
+    outcomes: Vector[Logged],
+) -> Run:
     return _new_run(
         settings=run.settings if move.settings is None else move.settings,
         chains=move.chains,
         steps=move.steps,
-        pending=move.pending,
+        pending=pending,
         current=move.current,
         model_states=run.model_states if move.model_states is None else move.model_states,
         answers=run.answers if move.answers is None else move.answers,
@@ -378,12 +407,17 @@ def _invalid(call: ToolCall, available: tuple[str, ...] | None) -> ToolCall:
 
 def with_calls(content: Iterable[ContentPart], calls: tuple[ToolCall, ...]) -> tuple[ContentPart, ...]:
     """The model's parts, with the checked calls in the place of its own."""
+    rest = iter(calls)
+    if _ABOUT_CALLS.isdisjoint(map(type, content)):
+        return FrozenList([next(rest) if isinstance(part, ToolCall) else part for part in content])
     # Reversed, so that of calls that share an id the first one has it.
     by_id = {call.tool_call_id: call for call in reversed(calls)}
-    rest = iter(calls)
     return FrozenList(
         next(rest) if isinstance(part, ToolCall) else _with_call(part, by_id) for part in content
     )
+
+
+_ABOUT_CALLS: Final = frozenset({ToolResult, ToolError, ToolApprovalRequest})
 
 
 def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
@@ -405,6 +439,8 @@ def _with_call(part: ContentPart, by_id: dict[str, ToolCall]) -> ContentPart:
 
 def doubtful_calls(calls: Iterable[ToolCall], settings: Settings) -> Vector[ToolCall]:
     """The calls of which only their tools can tell whether they wait for approval."""
+    if not settings.asks_approval:
+        return vector()
     return vector(call for call in calls if _approval_need(call, settings) == "ask")
 
 
@@ -415,6 +451,8 @@ def approval_requests(
 
     `needed` are the ids of the doubtful calls whose tools say so.
     """
+    if not settings.asks_approval:
+        return NO_ITEMS
     waiting = (
         call
         for call in calls
@@ -541,12 +579,14 @@ def goes_on(record: StepRecord) -> bool:
 
     Difference.LOOP_COUNTS_BY_CALL.
     """
-    calls = [call.tool_call_id for call in record.tool_calls if not call.provider_executed]
-    answered = [
-        part.tool_call_id
-        for part in record.content
-        if isinstance(part, (ToolResult, ToolError)) and not part.provider_executed
-    ]
+    calls: list[str] = []
+    answered: list[str] = []
+    for part in record.content:
+        if isinstance(part, ToolCall):
+            if not part.provider_executed:
+                calls.append(part.tool_call_id)
+        elif isinstance(part, (ToolResult, ToolError)) and not part.provider_executed:
+            answered.append(part.tool_call_id)
     for call in calls:
         if call not in answered:
             return False

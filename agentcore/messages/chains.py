@@ -26,18 +26,9 @@ from agentcore.messages.messages import (
     Message,
     SystemMessage,
     ToolMessage,
-    ToolResultPart,
 )
-from agentcore.messages.prompt import (
-    AS_IT_IS,
-    EMPTY_ROUNDS,
-    Fault,
-    Rounds,
-    RoundsFold,
-    SystemPrompt,
-    prompt_form,
-    system_messages,
-)
+from agentcore.messages.prompt import AS_IT_IS, PromptForm, SystemPrompt, prompt_form, system_messages
+from agentcore.messages.rounds import EMPTY_ROUNDS, Fault, Rounds
 from agentcore.messages.values import (
     Vector,
     following,
@@ -267,49 +258,36 @@ def _raise_broken(index: int, message: Message) -> None:
 def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
     """The state with more messages; costs what these cost, whatever went before."""
     new: list[Message] = []
+    read: list[tuple[type[Message], PromptForm]] = []
     tail = [] if state.tail is None else [state.tail]
-    rounds = RoundsFold(state.rounds, _result_ids(state.tail))
-    count, is_spoken, broken = state.count, state.is_spoken, state.broken
+    is_spoken, broken = state.is_spoken, state.broken
     for message in messages:
         try:
             form = prompt_form(message)
         except InvalidDataContentError:
             form = AS_IT_IS
-            broken = broken or (count, message)
+            broken = broken or (state.count + len(read), message)
+        read.append((type(message), form))
         shown = message if form.changed is None else form.changed
-        if form.is_empty:
-            rounds.empty(count)
         if isinstance(shown, ToolMessage):
             tail.append(shown)
-            rounds.tool(count, form.answers, form.responds)
         else:
             closing = _closing(tail)
             new += (*closing, shown)
             tail = []
             is_spoken = is_spoken or bool(closing) or not isinstance(shown, SystemMessage)
-            if isinstance(shown, AssistantMessage):
-                rounds.assistant(count, form.opens, form.provided, form.asks)
-            else:
-                rounds.other()
-        count += 1
     return _new_state(
         closed=grown(state.closed, new),
         tail=_merged(tail),
-        rounds=rounds.rounds(),
+        rounds=state.rounds.after(read, state.count, state.tail),
         is_spoken=is_spoken,
         system_count=state.system_count,
-        count=count,
+        count=state.count + len(read),
         broken=broken,
     )
 
 
 _new_state: Final = maker(PromptState)
-
-
-def _result_ids(tail: ToolMessage | None) -> Iterable[str]:
-    if tail is None:
-        return ()
-    return [part.tool_call_id for part in tail.content if isinstance(part, ToolResultPart)]
 
 
 def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:

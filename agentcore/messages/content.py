@@ -5,7 +5,7 @@ The rules are named in `agentcore.requirements.rules`; where one is applied, its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
@@ -316,8 +316,9 @@ def to_response_messages(content: Iterable[ContentPart]) -> Vector[Message]:
     parts: list[AssistantPart] = []
     results: list[ToolPart] = []
     for generated in content:
-        part = _to_part(generated)
-        if isinstance(part, ToolResultPart) and not _by_provider(generated):
+        convert = _CONVERTED.get(type(generated))
+        part = None if convert is None else convert(generated)
+        if type(part) is ToolResultPart and not cast("Any", generated).provider_executed:
             results.append(part)  # content.one-tool-message
         elif part is not None:
             parts.append(part)  # content.one-assistant-message, content.provider-results-stay
@@ -327,33 +328,6 @@ def to_response_messages(content: Iterable[ContentPart]) -> Vector[Message]:
     if results:
         messages.append(_new_tool_message(vector(results)))
     return vector(messages)
-
-
-def _by_provider(generated: ContentPart) -> bool:
-    return bool(getattr(generated, "provider_executed", None))
-
-
-def _to_part(generated: ContentPart) -> AssistantPart | None:
-    # content.metadata-becomes-options, in every case below
-    match generated:
-        case GeneratedText():
-            return _to_text_part(generated)
-        case ToolCall():
-            return _to_call_part(generated)
-        case ToolResult():
-            return _to_result_part(generated, result_output(generated))
-        case ToolError():
-            return _to_result_part(generated, error_output(generated))
-        case GeneratedReasoning():
-            return ReasoningPart(generated.text, generated.provider_metadata)
-        case GeneratedFile():
-            return FilePart(
-                generated.data, generated.media_type, provider_options=generated.provider_metadata
-            )
-        case ToolApprovalRequest():
-            return ToolApprovalRequestPart(generated.approval_id, generated.tool_call.tool_call_id)
-        case _:
-            return None  # a source: content.sources-dropped
 
 
 def _to_text_part(generated: GeneratedText) -> TextPart | None:
@@ -379,6 +353,30 @@ def _to_result_part(generated: ToolResult | ToolError, output: ToolOutput) -> To
         output=output,
         provider_options=generated.provider_metadata,
     )
+
+
+def _to_reasoning_part(generated: GeneratedReasoning) -> ReasoningPart:
+    return ReasoningPart(generated.text, generated.provider_metadata)
+
+
+def _to_file_part(generated: GeneratedFile) -> FilePart:
+    return FilePart(generated.data, generated.media_type, provider_options=generated.provider_metadata)
+
+
+def _to_request_part(generated: ToolApprovalRequest) -> ToolApprovalRequestPart:
+    return ToolApprovalRequestPart(generated.approval_id, generated.tool_call.tool_call_id)
+
+
+# A source has none: content.sources-dropped. In each of them content.metadata-becomes-options.
+_CONVERTED: Final[dict[type, Callable[[Any], AssistantPart | None]]] = {
+    GeneratedText: _to_text_part,
+    GeneratedReasoning: _to_reasoning_part,
+    GeneratedFile: _to_file_part,
+    ToolCall: _to_call_part,
+    ToolResult: lambda result: _to_result_part(result, result_output(result)),
+    ToolError: lambda failed: _to_result_part(failed, error_output(failed)),
+    ToolApprovalRequest: _to_request_part,
+}
 
 
 def result_output(result: ToolResult) -> ToolOutput:

@@ -15,6 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from agent.kit import USER, add, adding, call, run_by, scripted, streamed, text
 from agent.tracing import Tracing
 from agentcore.agent.agent import Agent, AgentError
+from agentcore.agent.call.config import step_count_is
 from agentcore.agent.models import ModelError, ModelResponse, ScriptedModel, Usage
 from agentcore.agent.output import Output
 from agentcore.agent.telemetry import Timing
@@ -41,7 +42,10 @@ async def test_a_result_says_how_long_everything_took_by_step(path: str) -> None
 
     names = ["prepare_call", "on_start", "prepare_step", "on_step_start", "on_step_finish", "on_finish"]
     hooks: Any = dict.fromkeys(names, hook)
-    agent = Agent(scripted([call(a=2), call("add", "d", a=3)], text()), tools=[slow], **hooks)
+    stops: Any = [step_count_is(9), hook]  # the time of a person's condition is taken
+    agent = Agent(
+        scripted([call(a=2), call("add", "d", a=3)], text()), tools=[slow], stop_when=stops, **hooks
+    )
     timings = (await run_by(path, agent, "q", checkpoint=hook)).timings
     assert [entry.name for entry in timings.of("hook", step_number=-1)] == ["prepare_call", "on_start"]
     assert [(entry.kind, entry.name) for entry in timings.of(step_number=0)] == [

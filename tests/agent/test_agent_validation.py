@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import anyio
@@ -23,9 +23,8 @@ from agentcore.agent.models import ScriptedModel
 from agentcore.agent.models.base import ModelResponse
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.machine.processors import InputArguments, StepArguments
-from agentcore.messages import chains
 from agentcore.messages.messages import Message, UserMessage
-from agentcore.messages.prompt import RoundsFold
+from agentcore.messages.rounds import Rounds
 from agentcore.messages.values import thaw, vector
 from agentcore.records.history import fork
 from agentcore.records.saved import from_json, to_json
@@ -521,18 +520,11 @@ def messages_read(history: Iterable[Message], hook: dict[str, Any]) -> list[int]
     """How many messages are read for each step, the history with the first."""
     counts = [0]
 
-    class Counting(RoundsFold):
-        def assistant(self, *given: Any) -> None:
-            counts[-1] += 1
-            super().assistant(*given)
+    after = Rounds.after
 
-        def tool(self, *given: Any) -> None:
-            counts[-1] += 1
-            super().tool(*given)
-
-        def other(self) -> None:
-            counts[-1] += 1
-            super().other()
+    def counting(rounds: Rounds, read: Sequence[Any], *given: Any) -> Rounds:
+        counts[-1] += len(read)
+        return after(rounds, read, *given)
 
     def finished(_: object) -> None:
         counts.append(0)
@@ -540,7 +532,7 @@ def messages_read(history: Iterable[Message], hook: dict[str, Any]) -> list[int]
     answers = [[call("add", f"s{number}", a=1)] for number in range(5)]
     agent = Agent(scripted(*answers, text()), tools=[add], on_step_finish=finished, **hook)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(chains, "RoundsFold", Counting)
+        patched.setattr(Rounds, "after", counting)
         anyio.run(lambda: agent.generate(messages=history))
     return counts
 

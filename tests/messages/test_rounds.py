@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import attrs
 import pytest
 from hypothesis import given
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import MissingToolResultsError, RefusedPromptError, text_at_step
+from agentcore.messages import rounds
 from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agentcore.messages.prompt import Fault, RoundsFold
+from agentcore.messages.rounds import Fault, RoundsFold
 from agentcore.requirements.rules import Rule
 from refusals import REFUSED, TAKEN, USER, answers, asks, calls, results
 from rulebook import states
@@ -169,6 +172,34 @@ def test_a_history_full_of_open_calls_and_faults_is_read_in_the_time_of_its_leng
 
 def test_a_fold_that_read_no_call_keeps_what_was_known() -> None:
     known = fold(PromptState.start(), [USER, calls("c"), results("c")]).rounds
-    after = RoundsFold(known, ["c"])
+    after = RoundsFold(known, results("c"))
     after.other()
     assert after.rounds() is known
+
+
+_READ = st.sampled_from(
+    [
+        *(calls("c"), calls("c", "d"), calls("c", "c"), results("c"), results("c", "d"), results("d", "c")),
+        *(results("c", "c"), AssistantMessage("a"), AssistantMessage([]), SystemMessage("s"), USER),
+        *(asks("c"), answers("c")),
+    ]
+)
+
+
+@given(st.lists(st.lists(_READ, max_size=3), max_size=6))
+def test_messages_that_are_taken_for_a_whole_round_leave_what_reading_each_would(
+    given_together: list[list[Message]],
+) -> None:
+    quick = slow = PromptState.start()
+    for messages in given_together:
+        quick = fold(quick, messages)
+        with patch.object(rounds, "_is_whole", return_value=False):
+            slow = fold(slow, messages)
+        assert quick == slow
+
+
+def test_most_rounds_are_whole() -> None:
+    state = fold(PromptState.start(), [USER])
+    with patch.object(rounds, "RoundsFold", side_effect=AssertionError):
+        step = fold(state, [calls("c", "d"), results("c", "d")])
+        assert fold(step, [AssistantMessage("a")]).rounds is state.rounds

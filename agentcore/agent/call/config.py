@@ -65,6 +65,7 @@ __all__ = [
     "PrepareStep",
     "Processors",
     "Spending",
+    "StepCount",
     "StopCondition",
     "UsageLimits",
     "any_of",
@@ -546,10 +547,20 @@ class Cancellation:
 
 # ---------------------------------------------------------------- when a run stops
 
-# It stops though its model would go on: conditions on the finished steps.
-
 StopCondition: TypeAlias = Callable[[Vector[StepRecord]], bool | Awaitable[bool]]
 """Asked after every step that another would follow; true ends the run."""
+
+
+@sealed
+@attrs.frozen
+class StepCount:
+    """The condition of `step_count_is`."""
+
+    count: int
+
+    def __call__(self, steps: Vector[StepRecord]) -> bool:
+        """Return whether there are so many."""
+        return len(steps) >= self.count
 
 
 def step_count_is(count: int) -> StopCondition:
@@ -559,11 +570,7 @@ def step_count_is(count: int) -> StopCondition:
     """
     if count < 1:
         raise ValueError(f"a run has at least one step, so it cannot stop at {count}; use 1 or more")
-
-    def condition(steps: Vector[StepRecord]) -> bool:
-        return len(steps) >= count
-
-    return condition
+    return StepCount(count)
 
 
 def has_tool_call(tool_name: str) -> StopCondition:

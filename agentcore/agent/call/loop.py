@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterable, Awaitable, Callable, Container, Mapping
 from typing import Any, Final, TypeVar, cast
 
 import attrs
@@ -14,6 +14,7 @@ from agentcore.agent.call.config import (
     Parts,
     Processors,
     Spending,
+    StepCount,
     awaited,
     cancellations,
 )
@@ -57,6 +58,7 @@ from agentcore.machine.effects import (
     HookResult,
     ModelAnswer,
     ModelFailed,
+    Need,
     NeedApprovals,
     NeedFinish,
     NeedModel,
@@ -79,7 +81,7 @@ from agentcore.machine.run import Failed, Interrupted, Run, give, need
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.messages import UserMessage
-from agentcore.messages.values import JsonObject, strict_key
+from agentcore.messages.values import NO_ITEMS, JsonObject, strict_key
 
 __all__ = ["ASKED_AGAIN", "Driver", "has_answered"]
 
@@ -122,6 +124,7 @@ class Driver:
         self._processors = Processors(parts, observer, invocation_state, cancellation)
         self._spending = None if parts.usage_limits is None else Spending(parts.usage_limits)
         self._read = ReadCalls()
+        self._unheard: Container[type[Need]] = NO_ITEMS
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
         self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
@@ -143,6 +146,7 @@ class Driver:
         """
         self._emit_event = emit
         self._tell = None if emit is None else self._emit_chunk
+        self._unheard = self._unheard_needs()
         while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
             try:
                 outcome = await self._answers[type(wanted)](wanted)
@@ -155,8 +159,20 @@ class Driver:
                     self.run = give(self.run, Cancelled())
                     raise without_signals(error)  # noqa: B904 - it is that exception
                 outcome = Asked(signal.interrupt for signal in asked)
-            self.run = give(self.run, outcome)
+            # The reason of a rejection is added by a processor, whether there are others or not.
+            unheard = NO_ITEMS if type(outcome) is Rejected else self._unheard
+            self.run = give(self.run, outcome, unheard)
         return self.run
+
+    def _unheard_needs(self) -> frozenset[type[Need]]:
+        """The needs that no hook and no reader of events is there for."""
+        parts, heard = self._parts, self._emit_event is not None
+        answered: dict[type[Need], object] = {
+            NeedPrepareStep: parts.processors,
+            NeedStepStart: heard or parts.on_step_start is not None,
+            NeedStop: parts.stop_when,
+        }
+        return frozenset(kind for kind, by in answered.items() if not by)
 
     def _keep_finished(self) -> None:
         """Give the run the outcomes of the tools that have finished (rule interrupt.finished-kept)."""
@@ -202,7 +218,6 @@ class Driver:
         return await self._processed(self._processors.process_input(wanted))
 
     async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
-        self._observer.begin_step()
         return await self._processed(self._processors.prepare_step(wanted, _asking_again(self.run)))
 
     async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
@@ -235,6 +250,11 @@ class Driver:
 
     async def _stop(self, wanted: NeedStop) -> Outcome:
         for condition in self._parts.stop_when:
+            # No person's code: there is no time to take, and no write to refuse.
+            if isinstance(condition, StepCount):
+                if condition(wanted.steps):
+                    return HookResult(value=True)
+                continue
             outcome = await self._hook("stop_when", self._step_number - 1, _truth(condition), wanted.steps)
             if isinstance(outcome, HookFailed) or (isinstance(outcome, HookResult) and outcome.value):
                 return outcome
@@ -293,6 +313,8 @@ class Driver:
             for failed in signals(error, ChunkHookError):
                 return ModelFailed(failed.error, hook="on_chunk")
             raise
+        finally:
+            self._observer.after_model()
 
     async def _through_handlers(
         self, handlers: Handlers, model: LanguageModel, request: ModelRequest
