@@ -6,6 +6,7 @@ The rules are named in `agentcore.requirements.rules`; where one is applied, its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, TypeAlias, cast, get_args
 
 import attrs
@@ -253,17 +254,20 @@ class FieldTypes:
             each.name: _TYPES[cls.__annotations__[each.name]] for each in attrs.fields(cast("Any", cls))
         } | others
         self._types = {name: allowed for name, allowed in types.items() if allowed}
+        # All at once, in a third of the time. The class too, because of one name alone there is no tuple.
+        self._values = attrgetter("__class__", *self._types)
         # Combinations that are right: there are few, and nearly every value has one of them.
         self._known: set[tuple[type, ...]] = set()
 
     def check(self, value: object, path: str) -> None:
         """Checks the fields of a value. Raises InvalidMessageError for one of another type, with its path."""
-        types = tuple([type(getattr(value, name)) for name in self._types])
+        values = self._values(value)
+        types = (*map(type, values),)
         if types in self._known:
             return
-        for name, allowed in self._types.items():
-            check_type(getattr(value, name), allowed, f"{path}.{name}")
-        if all(kind in allowed for kind, allowed in zip(types, self._types.values(), strict=True)):
+        for (name, allowed), given in zip(self._types.items(), values[1:], strict=True):
+            check_type(given, allowed, f"{path}.{name}")
+        if all(kind in allowed for kind, allowed in zip(types[1:], self._types.values(), strict=True)):
             self._known.add(types)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Container, Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import attrs
 
@@ -43,7 +43,7 @@ from agentcore.agent.middleware import (
     InvokeModelStage,
     ModelDelta,
 )
-from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse
+from agentcore.agent.models.base import LanguageModel, ModelRequest, ModelResponse, ToolDefinition
 from agentcore.agent.output import Output, OutputError, PartialObjects
 from agentcore.agent.telemetry import Observer
 from agentcore.agent.tools import Tool
@@ -72,6 +72,7 @@ from agentcore.machine.effects import (
     Rejected,
     ToolOutcomes,
     ToolsFailed,
+    ToolSpec,
     Tripped,
 )
 from agentcore.machine.hooks import handing, merge_settings
@@ -81,15 +82,19 @@ from agentcore.machine.run import Failed, Interrupted, Run, give, need
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.interrupts import InterruptSignal
 from agentcore.messages.messages import UserMessage
-from agentcore.messages.values import NO_ITEMS, JsonObject, strict_key
+from agentcore.messages.values import NO_ITEMS, JsonObject, Vector, maker, strict_key, vector
 
 __all__ = ["ASKED_AGAIN", "Driver", "has_answered"]
 
 _T = TypeVar("_T")
 
+_ENDS: Final = frozenset({Done, Failed, Interrupted})
+
 ASKED_AGAIN: Final = "output-asked-again"
 """The id under which the message that asks again is among the edits of its step."""
 
+_new_request: Final = maker(ModelRequest)
+_new_answer: Final = maker(ModelAnswer)
 _ASKED_AGAIN: Final = "Answer again, with the whole of it and nothing else."
 
 
@@ -121,23 +126,15 @@ class Driver:
         self._partial: PartialObjects | None = None
         self._tools: Mapping[str, Tool] = {tool.name: tool for tool in parts.tools}
         self._definitions = {tool.name: tool.definition for tool in parts.tools}
+        # What the step before offered, and how a model gets it.
+        self._offered: Vector[ToolSpec] | None = None
+        self._described: Vector[ToolDefinition] = vector()
         self._processors = Processors(parts, observer, invocation_state, cancellation)
         self._spending = None if parts.usage_limits is None else Spending(parts.usage_limits)
         self._read = ReadCalls()
         self._unheard: Container[type[Need]] = NO_ITEMS
         # The tools that are running.
         self._tool_calls: ToolCalls | None = None
-        self._answers: Mapping[type, Callable[[Any], Awaitable[Outcome]]] = {
-            NeedProcessInput: self._process_input,
-            NeedPrepareStep: self._prepare_step,
-            NeedStepStart: self._step_start,
-            NeedModel: self._model,
-            NeedApprovals: self._approvals,
-            NeedTools: self._run_tools,
-            NeedStepFinish: self._step_finish,
-            NeedStop: self._stop,
-            NeedFinish: self._finish,
-        }
 
     async def drive(self, emit: Emit | None = None) -> Run:
         """The run at its end, Done, Failed or Interrupted.
@@ -147,22 +144,28 @@ class Driver:
         self._emit_event = emit
         self._tell = None if emit is None else self._emit_chunk
         self._unheard = self._unheard_needs()
-        while not isinstance(wanted := need(self.run), Done | Failed | Interrupted):
-            try:
-                outcome = await self._answers[type(wanted)](wanted)
-            except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
-                asked = signals(error, InterruptSignal)
-                if not asked:
-                    # Before the cancellation is given: a failed run takes no outcomes any more, and a
-                    # resumed one would run these tools a second time.
-                    self._keep_finished()
-                    self.run = give(self.run, Cancelled())
-                    raise without_signals(error)  # noqa: B904 - it is that exception
-                outcome = Asked(signal.interrupt for signal in asked)
-            # The reason of a rejection is added by a processor, whether there are others or not.
-            unheard = NO_ITEMS if type(outcome) is Rejected else self._unheard
-            self.run = give(self.run, outcome, unheard)
+        try:
+            while type(wanted := need(self.run)) not in _ENDS:
+                outcome = await self._outcome(wanted)
+                # The reason of a rejection is added by a processor, whether there are others or not.
+                unheard = NO_ITEMS if type(outcome) is Rejected else self._unheard
+                self.run = give(self.run, outcome, unheard)
+        finally:
+            self._emit_event = self._tell = None  # its own method, which is a reference cycle
         return self.run
+
+    async def _outcome(self, wanted: Need) -> Outcome:
+        try:
+            return await self._ANSWERS[type(wanted)](self, wanted)
+        except BaseException as error:  # noqa: BLE001 - raised, or what is left of it
+            asked = signals(error, InterruptSignal)
+            if not asked:
+                # Before the cancellation is given: a failed run takes no outcomes any more, and a
+                # resumed one would run these tools a second time.
+                self._keep_finished()
+                self.run = give(self.run, Cancelled())
+                raise without_signals(error)  # noqa: B904 - it is that exception
+            return Asked(signal.interrupt for signal in asked)
 
     def _unheard_needs(self) -> frozenset[type[Need]]:
         """The needs that no hook and no reader of events is there for."""
@@ -371,10 +374,12 @@ class Driver:
         raise UnknownModelError(model_id, (model.model_id for model in known))
 
     def _request(self, wanted: NeedModel) -> ModelRequest:
-        tools = wanted.tools
-        return ModelRequest(
+        if wanted.tools is not self._offered:
+            self._offered = wanted.tools
+            self._described = vector(self._definitions[tool.name] for tool in wanted.tools or ())
+        return _new_request(
             prompt=wanted.prompt,
-            tools=None if tools is None else [self._definitions[tool.name] for tool in tools],
+            tools=None if wanted.tools is None else self._described,
             tool_choice=wanted.tool_choice,
             settings=cast("JsonObject", merge_settings(self._parts.settings, wanted.model_settings)),
             provider_options=wanted.provider_options,
@@ -382,10 +387,9 @@ class Driver:
         )
 
     def _answer(self, wanted: NeedModel, response: ModelResponse) -> ModelAnswer:
-        offered = {tool.name for tool in wanted.tools or ()}
         other = response.requested_model if response.requested_model != wanted.model else None
-        return ModelAnswer(
-            [self._checked(part, offered) for part in response.content],
+        return _new_answer(
+            vector([self._checked(part, wanted) for part in response.content]),
             response.finish_reason,
             usage=response.usage,
             model_id=response.model_id,
@@ -396,9 +400,9 @@ class Driver:
             model_state=response.model_state,
         )
 
-    def _checked(self, part: ContentPart, offered: set[str]) -> ContentPart:
+    def _checked(self, part: ContentPart, wanted: NeedModel) -> ContentPart:
         # A call of a tool that the step does not offer is for the run to answer.
-        if isinstance(part, ToolCall) and part.tool_name in offered:
+        if isinstance(part, ToolCall) and any(tool.name == part.tool_name for tool in wanted.tools or ()):
             return self._read.checked(self._tools[part.tool_name], part)
         return part
 
@@ -480,6 +484,20 @@ class Driver:
     async def _show(self, partial: PartialObject | None) -> None:
         if partial is not None:
             await self._emit(partial)
+
+    # Of the class: a driver that held its own methods would be a reference cycle, and its whole run garbage
+    # that waits for the collector.
+    _ANSWERS: ClassVar[Mapping[type, Callable[[Any, Any], Awaitable[Outcome]]]] = {
+        NeedProcessInput: _process_input,
+        NeedPrepareStep: _prepare_step,
+        NeedStepStart: _step_start,
+        NeedModel: _model,
+        NeedApprovals: _approvals,
+        NeedTools: _run_tools,
+        NeedStepFinish: _step_finish,
+        NeedStop: _stop,
+        NeedFinish: _finish,
+    }
 
 
 def _asking_again(run: Run) -> NamedProcessor | None:

@@ -160,6 +160,18 @@ class Tool(Generic[_P, _R]):
     read: Callable[[JsonValue], Arguments] = field(
         default=attrs.Factory(_schema_reader, takes_self=True), kw_only=True, eq=False, repr=False
     )
+    is_generator: bool = field(init=False, eq=False, repr=False)
+    """Whether it gives preliminary results: an async generator, whose last value is the result."""
+    is_async: bool = field(init=False, eq=False, repr=False)
+    """Whether its function runs in the event loop; one that is not runs in a thread of its own."""
+
+    @is_generator.default
+    def _gives_values(self) -> bool:
+        return inspect.isasyncgenfunction(self.execute)
+
+    @is_async.default
+    def _awaits(self) -> bool:
+        return inspect.iscoroutinefunction(self.execute) or self.is_generator
 
     @name.validator
     def _is_name(self, _: attrs.Attribute[Any], value: object) -> None:
@@ -204,16 +216,6 @@ class Tool(Generic[_P, _R]):
             needs_approval="ask" if callable(self.needs_approval) else self.needs_approval,
             dynamic=self.dynamic,
         )
-
-    @property
-    def is_async(self) -> bool:
-        """Whether its function runs in the event loop; one that is not runs in a thread of its own."""
-        return inspect.iscoroutinefunction(self.execute) or self.is_generator
-
-    @property
-    def is_generator(self) -> bool:
-        """Whether it gives preliminary results: an async generator, whose last value is the result."""
-        return inspect.isasyncgenfunction(self.execute)
 
     # ------------------------------------------------------------ a call
 
