@@ -18,7 +18,7 @@ from agentcore.machine.processors import InputArguments, Mutation, StepArguments
 from agentcore.machine.state import Run
 from agentcore.messages.content import ToolCall
 from agentcore.messages.interrupts import InterruptSignal
-from agentcore.messages.values import NO_ITEMS, FrozenList, frozen_list, sealed
+from agentcore.messages.values import NO_ITEMS, FrozenList, frozen_list, maker, sealed
 
 __all__ = ["NO_SPANS", "NO_WAIT", "HookWatch", "Kind", "Observer", "Spans", "Timing", "Timings", "Wait"]
 
@@ -56,6 +56,9 @@ class Timing:
     seconds: float
     failed: bool = False
     blocked_seconds: float = 0.0
+
+
+_new_timing: Final = maker(Timing)
 
 
 def _all(value: Iterable[Timing]) -> tuple[Timing, ...]:
@@ -292,6 +295,8 @@ class Observer:
 
     def before_model(self, step_number: int) -> None:
         """Log a warning if the hooks of the step have taken too long together; its model is called next."""
+        if not self._before_model:
+            return
         waited, before = self.hooks, self._before_model
         who = before[0].name if len(before) == 1 else _TOGETHER % ", ".join(map(_named, before))
         self._warn(who, step_number, waited.seconds, waited.blocked_seconds)
@@ -343,7 +348,7 @@ class _Timed:
         # Those two are an end, and no failure.
         failed = kind is not None and not issubclass(kind, (InterruptSignal, TripwireError))
         self._keep(
-            Timing(
+            _new_timing(
                 kind=self._kind,
                 name=self._name,
                 step_number=self._step_number,

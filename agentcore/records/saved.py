@@ -53,7 +53,7 @@ from agentcore.messages.wire import (
     read_object,
     reads_each,
 )
-from agentcore.records.history import ROOM, Room, play_cost, replayed
+from agentcore.records.history import ROOM, Room, kept_objects, play_cost, replayed
 from agentcore.records.outcome_json import (
     PlacedMessages,
     is_count,
@@ -134,6 +134,7 @@ def _from(items: Vector[_T], first: int) -> list[_T]:
     return [items[index] for index in range(first, len(items))]
 
 
+@kept_objects()
 def from_json(value: object, *, limit: int = ROOM) -> Run:
     """Return the run that was saved, with its history; it goes on as the one that was saved would.
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -456,3 +457,29 @@ def test_the_parts_of_an_answer_keep_all_their_fields() -> None:
     answer = ModelAnswer([invalid, *(part for content in WHOLE for part in content)])
     assert outcome_from_json(outcome_to_json(answer)) == answer
     assert isinstance(played(Play(script=[[invalid]]))[3].pending, NeedModel) is False
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_looked_for_while_a_run_is_loaded_and_the_collector_is_left_as_it_was(
+    enabled: bool,
+) -> None:
+    calls = [ToolCall(tool_call_id=f"c{number}", tool_name="t", input={}) for number in range(99)]
+    saved = to_json(played(Play(script=[[one] for one in calls], enough=99))[-1])
+    seen: list[str] = []
+
+    def note(phase: str, _: object) -> None:
+        seen.append(phase)
+
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    gc.callbacks.append(note)
+    try:
+        from_json(saved)
+        found = seen.count("start")
+        with pytest.raises(SavedRunError):
+            from_json({**saved, "pending": "NeedModel"})
+        assert gc.isenabled() is enabled
+    finally:
+        gc.callbacks.remove(note)
+        (gc.enable if before else gc.disable)()
+    assert found <= enabled  # once, when it is over; some dozen times without

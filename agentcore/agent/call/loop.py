@@ -154,7 +154,7 @@ class Driver:
             self._emit_event = self._tell = None  # its own method, which is a reference cycle
         return self.run
 
-    async def _outcome(self, wanted: Need) -> Outcome:
+    async def _outcome(self, wanted: object) -> Outcome:
         try:
             return await self._ANSWERS[type(wanted)](self, wanted)
         except BaseException as error:  # noqa: BLE001 - raised, or what is left of it

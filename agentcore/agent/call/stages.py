@@ -275,7 +275,32 @@ class _Feed(Generic[_R, _E]):
 # ---------------------------------------------------------------- events on their way to a reader
 
 
-_Event: TypeAlias = asyncio.Event | anyio.Event
+class _Signal:
+    """An `asyncio.Event` that is set once, in half of the time: a stream makes two for each event."""
+
+    __slots__ = ("_is_set", "_waiting")
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        for future in self._waiting:
+            if not future.done():  # as that of a task that was cancelled is
+                future.set_result(None)
+
+    async def wait(self) -> None:
+        if not self._is_set:
+            future = asyncio.get_running_loop().create_future()
+            self._waiting.append(future)
+            await future
+
+
+_Event: TypeAlias = _Signal | anyio.Event
 
 
 class _Offer(Generic[_E]):
@@ -296,7 +321,7 @@ class Handover(Generic[_E]):
     def __init__(self) -> None:
         self._offers: deque[_Offer[_E]] = deque()
         # Each of anyio's finds out anew which library runs, which costs as much as a switch of tasks.
-        self._event: type[_Event] = anyio.Event if running_task() is None else asyncio.Event
+        self._event: type[_Event] = anyio.Event if running_task() is None else _Signal
         self._change = self._event()
         self._is_closed = False
 
