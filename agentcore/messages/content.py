@@ -254,8 +254,8 @@ class FieldTypes:
             each.name: _TYPES[cls.__annotations__[each.name]] for each in attrs.fields(cast("Any", cls))
         } | others
         self._types = {name: allowed for name, allowed in types.items() if allowed}
-        # All at once, in a third of the time. The class too, because of one name alone there is no tuple.
-        self._values = attrgetter("__class__", *self._types)
+        # All at once, in a third of the time; of fewer than two it would give no tuple.
+        self._values = attrgetter(*self._types) if len(self._types) > 1 else self._few
         # Combinations that are right: there are few, and nearly every value has one of them.
         self._known: set[tuple[type, ...]] = set()
 
@@ -265,10 +265,13 @@ class FieldTypes:
         types = (*map(type, values),)
         if types in self._known:
             return
-        for (name, allowed), given in zip(self._types.items(), values[1:], strict=True):
+        for (name, allowed), given in zip(self._types.items(), values, strict=True):
             check_type(given, allowed, f"{path}.{name}")
-        if all(kind in allowed for kind, allowed in zip(types[1:], self._types.values(), strict=True)):
+        if all(kind in allowed for kind, allowed in zip(types, self._types.values(), strict=True)):
             self._known.add(types)
+
+    def _few(self, value: object) -> tuple[object, ...]:
+        return tuple(getattr(value, name) for name in self._types)
 
 
 def check_type(given: object, allowed: tuple[type, ...], path: str) -> None:

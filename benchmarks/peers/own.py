@@ -15,8 +15,11 @@ from agentcore.machine.effects import (
     Done,
     HookResult,
     ModelAnswer,
+    Need,
     NeedModel,
     NeedPrepareStep,
+    NeedStepStart,
+    NeedStop,
     NeedTools,
     Outcome,
     Settings,
@@ -37,6 +40,8 @@ from benchmarks.peers.serving import REMINDER, TOOL, Forks, Script, Task, serve
 
 _NO_LIMIT: Final = 10**9
 _NOTHING: Final = HookResult()
+# The needs of a step that nobody answers here.
+_UNHEARD: Final[frozenset[type[Need]]] = frozenset({NeedPrepareStep, NeedStepStart, NeedStop})
 
 
 def _messages(task: Task) -> list[Message]:
@@ -133,8 +138,9 @@ _SETTINGS: Final = Settings(model="scripted", tools=[ToolSpec(TOOL)], max_steps=
 
 
 def _driven(run: Run, task: Task, script: Script) -> Run:
+    unheard = _UNHEARD - {NeedPrepareStep} if task.override else _UNHEARD
     while not isinstance(run.pending, Done | Failed):
-        run = give(run, _outcome(run, task, script))
+        run = give(run, _outcome(run, task, script), unheard)
     if isinstance(run.pending, Failed):
         raise run.pending.error
     return run
