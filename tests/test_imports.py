@@ -51,6 +51,7 @@ PURE: Final = {
     "contextlib",
     "contextvars",  # which hook is running, for errors of refused writes only
     "functools",
+    "gc",  # paused while a run is loaded; no value depends on it
     "itertools",
     "json",
     "math",
