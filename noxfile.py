@@ -27,22 +27,6 @@ def quick(session: nox.Session) -> None:
     session.run("pytest", "-n", "auto", "-m", QUICK, *session.posargs)
 
 
-@nox.session(python=PYTHONS[0])
-def compiled(session: nox.Session) -> None:
-    """The quick tests on compiled modules, in a copy: they stay beside their sources."""
-    copy = session.create_tmp() + "/agentcore"
-    session.run("git", "clone", "--quiet", ".", copy, external=True)
-    session.chdir(copy)
-    session.install("-e", ".[test]", env={"HATCH_BUILD_HOOK_ENABLE_CYTHON": "1"})
-    session.run("python", "-c", "import agentcore.machine.run as run; assert run.__file__.endswith('.so')")
-    # These look at the lines of a module and at the files of frames.
-    left_out = (
-        "--deselect=tests/machine/test_run_table.py::test_the_machine_is_short_enough_to_be_read",
-        "--deselect=tests/agent/test_path.py",
-    )
-    session.run("pytest", "-n", "auto", "-m", QUICK, *left_out, *session.posargs)
-
-
 @nox.session(python=PYTHONS)
 def tests(session: nox.Session) -> None:
     """All tests with all their cases, with coverage; takes hours."""

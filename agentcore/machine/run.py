@@ -320,7 +320,7 @@ def _with_requests(run: Run, draft: Draft, needed: frozenset[str]) -> Move:
 
 def _take_outcomes(run: Run, need: NeedTools, given: ToolOutcomes) -> Move:
     still = left(need.calls, given)
-    finished = FrozenList((*need.finished, *given.outcomes))
+    finished = FrozenList((*need.finished, *given.outcomes)) if need.finished else given.outcomes
     if not still:
         return _after_tools(run, finished)
     return _at(run, attrs.evolve(need, calls=vector(still), finished=finished))

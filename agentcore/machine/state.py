@@ -501,16 +501,17 @@ def left(calls: Iterable[ToolCall], given: ToolOutcomes) -> list[ToolCall]:
     """
     if not given.outcomes:
         raise UnexpectedOutcomeError("give the outcome of one or more tool calls, not of none")
-    by_id = _by_id(given.outcomes)
+    # Models give two calls one id at times. Each outcome then answers one of them, in their order.
+    counts: dict[str, int] = {}
+    for outcome in given.outcomes:
+        counts[outcome.tool_call_id] = counts.get(outcome.tool_call_id, 0) + 1
     still: list[ToolCall] = []
     for call in calls:
-        outcomes = by_id.get(call.tool_call_id)
-        if outcomes:
-            # Models give two calls one id at times. Each outcome then answers one of them, in their order.
-            outcomes.pop(0)
+        if counts.get(call.tool_call_id):
+            counts[call.tool_call_id] -= 1
         else:
             still.append(call)
-    if any(by_id.values()):
+    if any(counts.values()):
         raise UnexpectedOutcomeError("there are outcomes of tool calls that the run did not ask for")
     return still
 
