@@ -284,7 +284,8 @@ def grade(context: click.Context, /, tests: tuple[str, ...], *, as_json: bool) -
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "outcomes.json"
         done = subprocess.run(  # noqa: S603 - pytest, with what the person asks for
-            [sys.executable, "-m", "pytest", *tests, "-q", GRADE, str(file)],
+            # Options first: a `--cov` at the end of a person's own would take the tests for its source.
+            [sys.executable, "-m", "pytest", "-q", GRADE, str(file), *tests],
             check=False,
             capture_output=True,
             text=True,
