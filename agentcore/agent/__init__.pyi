@@ -20,3 +20,9 @@ from .agent import (
     UnfinishedStreamError as UnfinishedStreamError,
     UnknownModelError as UnknownModelError,
 )
+from .call.config import (
+    StopCondition as StopCondition,
+    any_of as any_of,
+    has_tool_call as has_tool_call,
+    step_count_is as step_count_is,
+)

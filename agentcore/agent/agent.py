@@ -175,8 +175,9 @@ class Agent(Generic[_T, State]):
             step (`agentcore.machine.processors`); those of a call replace these (rule
             processor.call-replaces).
         prepare_step: called before each model call; what it returns holds for that step.
-        stop_when: conditions, of which any one ends the run after a step; by default after 20 steps. None
-            leaves it to the model, which ends the run by calling no tool.
+        stop_when: conditions, of which any one ends the run after a step, such as `step_count_is(5)` or
+            `has_tool_call("submit")` of `agentcore.agent`; by default after 20 steps. None leaves it to the
+            model, which ends the run by calling no tool.
         on_start: called once, before the first step.
         on_step_start: called when a step's prompt is made.
         on_step_finish: called after each step.

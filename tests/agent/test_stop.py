@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from agentcore.agent.call.config import StopCondition, any_of, has_tool_call, step_count_is
+from agentcore.agent import StopCondition, any_of, has_tool_call, step_count_is
 from agentcore.machine.hooks import StepRecord
 from agentcore.messages.content import ContentPart, GeneratedText, ToolCall
 from agentcore.messages.values import Vector, vector

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentcore.agent.call.config import StopCondition, any_of, has_tool_call, step_count_is
+from agentcore.agent import StopCondition, any_of, has_tool_call, step_count_is
 from agentcore.machine.hooks import StepRecord
 from agentcore.messages.values import Vector
 
