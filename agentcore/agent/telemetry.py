@@ -301,8 +301,8 @@ class Observer:
         who = before[0].name if len(before) == 1 else _TOGETHER % ", ".join(map(_named, before))
         self._warn(who, step_number, waited.seconds, waited.blocked_seconds)
 
-    def after_model(self) -> None:
-        """Begin the limit of the next step's hooks."""
+    def begin_limit(self) -> None:
+        """Begin the limit of a step's hooks: after the model call before, and where they run once more."""
         self._before_model.clear()
 
     def _of_step(self, entry: Timing) -> None:

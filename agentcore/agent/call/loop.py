@@ -221,6 +221,7 @@ class Driver:
         return await self._processed(self._processors.process_input(wanted))
 
     async def _prepare_step(self, wanted: NeedPrepareStep) -> Outcome:
+        self._observer.begin_limit()
         return await self._processed(self._processors.prepare_step(wanted, _asking_again(self.run)))
 
     async def _processed(self, outcome: Awaitable[Outcome]) -> Outcome:
@@ -317,7 +318,7 @@ class Driver:
                 return ModelFailed(failed.error, hook="on_chunk")
             raise
         finally:
-            self._observer.after_model()
+            self._observer.begin_limit()
 
     async def _through_handlers(
         self, handlers: Handlers, model: LanguageModel, request: ModelRequest
