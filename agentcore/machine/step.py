@@ -38,7 +38,7 @@ from agentcore.messages.chains import Chains, PromptState
 from agentcore.messages.content import ContentPart, ToolCall, ToolError, ToolResult, to_response_messages
 from agentcore.messages.messages import Message
 from agentcore.messages.rounds import Fault
-from agentcore.messages.values import FrozenList, JsonObject, Vector, maker, vector
+from agentcore.messages.values import FrozenList, JsonObject, Vector, maker, vector, with_fields
 from agentcore.requirements.rules import Rule
 
 __all__ = [
@@ -230,13 +230,8 @@ def with_answer(draft: Draft, answer: ModelAnswer, settings: Settings) -> Draft:
         if isinstance(part, ToolCall)
     )
     check_choice(draft.request.tool_choice, calls)
-    return _new_draft(
-        step_input=draft.step_input,
-        override=draft.override,
-        edits=draft.edits,
-        request=draft.request,
-        active_tools=draft.active_tools,
-        experimental_context=draft.experimental_context,
+    return with_fields(
+        draft,
         answer=answer,
         content=with_calls(answer.content, calls),
         finish_reason=answer.finish_reason or ("tool-calls" if calls else "stop"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 from json.encoder import encode_basestring_ascii as _quote
@@ -548,12 +548,23 @@ def with_fields(value: _T, **fields: object) -> _T:
     for this to change.
     """
     cls: Any = type(value)
-    made = object.__new__(_open_class(cls))
-    for attribute in attrs.fields(cls):
-        name = attribute.name
-        setattr(made, name, fields[name] if name in fields else getattr(value, name))
-    made.__class__ = cls
-    return cast("_T", made)
+    return cast("_T", _copier(cls)(value, fields))
+
+
+@cache
+def _copier(cls: Any) -> Callable[[Any, dict[str, object]], Any]:
+    names = (each.name for each in attrs.fields(cls))
+    writes = (f"made.{name} = fields[{name!r}] if {name!r} in fields else value.{name}" for name in names)
+    return _filling(cls, "value, fields", writes)
+
+
+def _filling(cls: Any, takes: str, writes: Iterable[str], **scope: Any) -> Callable[..., Any]:
+    """Return a function that makes a value of a class by these assignments to the fields of `made`."""
+    head, end = f"def make({takes}):", ("made.__class__ = cls", "return made")
+    scope |= {"cls": cls, "new": object.__new__, "open_class": _open_class(cls)}
+    lines = [head, "made = new(open_class)", *writes, *end]
+    exec("\n ".join(lines), scope)  # noqa: S102 - as attrs makes constructors, of the names of fields alone
+    return cast("Callable[..., Any]", scope["make"])
 
 
 def maker(cls: Callable[_P, _T]) -> Callable[_P, _T]:
@@ -563,22 +574,19 @@ def maker(cls: Callable[_P, _T]) -> Callable[_P, _T]:
     or checked, as in `with_fields`.
     """
     fields = attrs.fields(cast("type[attrs.AttrsInstance]", cls))
-    scope: dict[str, Any] = {"cls": cls, "new": object.__new__, "open_class": _open_class(cls)}
+    scope: dict[str, Any] = {}
     takes: list[str] = []
-    writes_fields: list[str] = []
+    writes: list[str] = []
     for each in fields:
         name, default = each.alias, f"default_{each.name}"
         # What attrs would make anew for each value is made once: it cannot change either.
         factory = getattr(each.default, "factory", None)
         scope[default] = each.default if factory is None else factory()
-        writes_fields.append(f"made.{each.name} = {name if each.init else default}")
+        writes.append(f"made.{each.name} = {name if each.init else default}")
         if each.init:
             takes += ["*"] if each.kw_only and "*" not in takes else []
             takes.append(name if each.default is attrs.NOTHING else f"{name}={default}")
-    head, end = f"def make({', '.join(takes)}):", ("made.__class__ = cls", "return made")
-    lines = [head, "made = new(open_class)", *writes_fields, *end]
-    exec("\n ".join(lines), scope)  # noqa: S102 - as attrs makes constructors, of the names of fields alone
-    return cast("Callable[_P, _T]", scope["make"])
+    return _filling(cls, ", ".join(takes), writes, **scope)
 
 
 def is_value(cls: type) -> bool:
