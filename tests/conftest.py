@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 import zlib
 from collections import defaultdict
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("quick", derandomize=True, max_examples=50, deadline=None, database=None)
@@ -31,7 +32,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Each case of each test runs; otherwise only a sample of the cases of tests that are marked so.
 WHOLE: Final = "AGENTCORE_WHOLE" in os.environ
 
-_TRACERS: list[Any] = []
+MANY: Final = 20
+MEASURED: Final = pytest.StashKey[set[pytest.Item]]()
+_MEASURING: list[Coverage] = []
 
 
 def pytest_sessionstart() -> None:
@@ -41,25 +44,40 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """Looks for garbage from here on, but not among what collecting made."""
+    """Looks for garbage from here on, but not among what collecting made; stops coverage between tests."""
     gc.freeze()
     gc.enable()
+    # A worker of xdist has two, one in the other. The inner one's results are kept; the outer one would go on
+    # wherever that is stopped.
+    while (measuring := Coverage.current()) is not None:
+        measuring.stop()
+        _MEASURING.append(measuring)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves samples of what is marked `sample`, and measures coverage in quick tests alone.
-
-    It would double the time of the others, which repeat by the hundred what quick tests do once.
-    """
-    for item in items:
-        if item.get_closest_marker("live") or item.get_closest_marker("slow"):
-            item.add_marker("no_cover")
+    """Leaves samples of what is marked `sample`, and chooses the cases in which coverage is measured."""
+    config.stash[MEASURED] = {*_measured(items)}
     # What somebody names on the command line is run.
     if not WHOLE and not any("[" in name for name in config.args):
         left = {*_beyond_samples(items, config.getoption("hypothesis_seed", None))}
         if left:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
             items[:] = [item for item in items if item.nodeid not in left]
+
+
+def _measured(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yields the quick cases in which coverage is measured: of each test at most MANY, spread over its cases.
+
+    Measuring doubles the time, and hundreds of cases of one test run nearly the same code. Tests whose cases
+    differ in what they run are marked `measured`: all of theirs are.
+    """
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if not (item.get_closest_marker("live") or item.get_closest_marker("slow")):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for own in cases.values():
+        picked = len(own) if own[0].get_closest_marker("measured") else min(len(own), MANY)
+        yield from (own[index * len(own) // picked] for index in range(picked))
 
 
 def _beyond_samples(items: list[pytest.Item], seed: object) -> list[str]:
@@ -79,13 +97,17 @@ def _beyond_samples(items: list[pytest.Item], seed: object) -> list[str]:
     return left
 
 
-def pytest_runtest_setup() -> None:
-    """Notes what measures coverage, or a debugger."""
-    if not _TRACERS and sys.gettrace() is not None:
-        _TRACERS.append(sys.gettrace())
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Measures coverage, where it is measured, in the cases that are chosen for it.
 
-
-def pytest_runtest_teardown() -> None:
-    """Lets it go on: a tracer that fails once, as at the end of the stack in deep values, is taken away."""
-    if _TRACERS and sys.gettrace() is None:
-        sys.settrace(_TRACERS[0])
+    It starts anew for each: Python removes a tracer that fails once, as at the end of the stack.
+    """
+    measuring = _MEASURING[0] if _MEASURING and item in item.config.stash[MEASURED] else None
+    if measuring is not None:
+        measuring.start()
+    try:
+        return (yield)
+    finally:
+        if measuring is not None:
+            measuring.stop()

@@ -129,6 +129,7 @@ async def test_a_failure_names_its_step_once(
     assert isinstance(cause, ProcessorFailedError | InvalidOverrideError) == ("processor '" in said)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("error", [error for error, *_ in EXAMPLES], ids=lambda error: type(error).__name__)
 def test_an_error_at_a_step_has_its_whole_text_but_for_the_step(error: AgentCoreError) -> None:
     line = text_at_step(error)

@@ -16,7 +16,6 @@ def test_each_planted_fault_is_in_the_table_and_met_in_time() -> None:
     assert all(seed is not None and seed < MOST for seed in _SEEDS.values())
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "fault", [each for each in _PLANTED.values() if each.place == "emulation"], ids=lambda each: each.fault
 )

@@ -262,6 +262,7 @@ def processed(**override: Any) -> dict[str, Any]:
     return {"type": "processed", "edits": [edit(override=override)]}
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("value", "path", "says"),
     [
@@ -348,6 +349,7 @@ def with_places(places: Any) -> list[Any]:
     return [{**processed(), "places": places}]
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("value", "path", "says"),
     [

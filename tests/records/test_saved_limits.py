@@ -84,6 +84,7 @@ def test_no_number_in_a_saved_run_makes_more_than_the_run_has() -> None:
     assert refused > 100
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize(
     ("ids", "path", "says"),
     [

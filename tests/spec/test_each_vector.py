@@ -158,8 +158,6 @@ def test_a_vector_is_whole_and_true(vector: Vector) -> None:
     assert [*_faults_in(vector)] == []
 
 
-# Thousands of runs under profiles of no package, which take thrice as long where coverage is measured.
-@pytest.mark.no_cover
 @pytest.mark.parametrize("folder", sorted({vector.file.parent for vector in VECTORS}), ids=_id_of)
 def test_the_vectors_of_a_folder_show_what_they_cite(folder: Path) -> None:
     own = [vector for vector in VECTORS if vector.file.parent == folder]

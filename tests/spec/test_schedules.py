@@ -27,9 +27,6 @@ from tools.series import SERIES, Series
 ALL: Final = pytest.mark.parametrize("series", SERIES.values(), ids=lambda series: series.name)
 AI_SDK: Final = SERIES["ai-sdk-6/stream"]
 NOT_THE_ORDER: Final = "text0 text1"
-# For tests that run the same emulations some ten thousand times: measuring what they cover makes each four
-# times as dear, and the tests of some sequences cover it.
-UNMEASURED: Final = pytest.mark.no_cover
 FEW: Final = 12
 SAMPLE: Final = 40
 
@@ -55,7 +52,6 @@ def test_the_emulation_has_the_measured_order_of_some_sequences(series: Series) 
 
 
 @pytest.mark.slow
-@UNMEASURED
 @pytest.mark.sample(2)
 @ALL
 def test_the_emulation_has_the_measured_order_of_every_sequence(series: Series) -> None:
@@ -80,7 +76,6 @@ UNSEEN: Final = {
 
 
 @pytest.mark.slow
-@UNMEASURED
 @pytest.mark.sample(1)
 @ALL
 def test_every_number_is_decided_by_the_data(series: Series) -> None:
@@ -96,7 +91,6 @@ def test_every_number_is_decided_by_the_data(series: Series) -> None:
 
 
 @pytest.mark.slow
-@UNMEASURED
 def test_a_number_that_is_wrong_is_seen_and_found_again() -> None:
     numbers = AI_SDK.numbers()
     wrong = {**numbers, "returned": numbers["returned"] + 8}

@@ -90,8 +90,6 @@ def order_of(profile: str, case: Mapping[str, Any], **hooks: Callable[[Any], Any
     return order
 
 
-# Hundreds of measured rows that run the same code.
-@pytest.mark.no_cover
 @RELEASES
 def test_whoever_listens_hears_of_chunks_when_the_package_tells(release: str) -> None:
     for each in MEASURED:

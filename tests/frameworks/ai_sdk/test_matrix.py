@@ -7,8 +7,6 @@ import pytest
 from frameworks.ai_sdk.matrix import ROWS, Row, measure
 
 
-# Hundreds of measured rows that run the same code.
-@pytest.mark.no_cover
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_a_write_is_seen_exactly_where_the_real_package_sees_it(row: Row) -> None:
     assert measure(row) == (row.visible_at, row.not_visible_at)
