@@ -32,6 +32,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 # Each case of each test runs; otherwise only a sample of the cases of tests that are marked so.
 WHOLE: Final = "AGENTCORE_WHOLE" in os.environ
 
+# Those that take longest of what would come last: begun first, so that no worker is left alone with one.
+LONGEST: Final = ("tests/test_site.py", "tests/test_notebooks.py", "tests/spec/test_guide.py")
+
 MANY: Final = 20
 MEASURED: Final = pytest.StashKey[set[pytest.Item]]()
 _MEASURING: list[Coverage] = []
@@ -55,7 +58,7 @@ def pytest_runtestloop() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves samples of what is marked `sample`, and chooses the cases in which coverage is measured."""
+    """Leaves samples of what is marked `sample`, picks what is measured, and has long tests begin first."""
     config.stash[MEASURED] = {*_measured(items)}
     # What somebody names on the command line is run.
     if not WHOLE and not any("[" in name for name in config.args):
@@ -63,6 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if left:
             config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
             items[:] = [item for item in items if item.nodeid not in left]
+    items.sort(key=lambda item: not (item.nodeid.startswith(LONGEST) and item.get_closest_marker("slow")))
 
 
 def _measured(items: list[pytest.Item]) -> Iterator[pytest.Item]:
