@@ -57,7 +57,7 @@ _MODULES: Final = (
         "",
         "messages",
         "brief chains codec:wire content forms:chains identity:chains interrupts media:converters "
-        "message_repair message_trim paths:brief prompt readonly rounds tokens:message_trim "
+        "message_repair message_trim paths:brief prompt readonly rounds:prompt tokens:message_trim "
         "usage:content values vectors wire",
     ),
     _Moved(
@@ -181,7 +181,7 @@ _MODULES: Final = (
     _Moved(
         "messages",
         "messages",
-        "codec:wire media:converters paths:brief tokens:message_trim usage:content",
+        "codec:wire media:converters paths:brief rounds:prompt tokens:message_trim usage:content",
     ),
     _Moved(
         "models",

@@ -22,7 +22,6 @@ from agentcore.machine.effects import (
     Asked,
     Cancelled,
     Done,
-    Forked,
     HookFailed,
     HookResult,
     ModelAnswer,
@@ -89,7 +88,7 @@ from agentcore.messages.messages import Message, ToolMessage
 from agentcore.messages.values import NO_ITEMS, FrozenList, JsonValue, grown, vector
 from agentcore.requirements.rules import Difference, Rule
 
-__all__ = ["TABLE", "Arm", "Draft", "Failed", "Interrupted", "Run", "forked", "give", "need", "start"]
+__all__ = ["TABLE", "Arm", "Draft", "Failed", "Interrupted", "Run", "give", "need", "start"]
 
 
 # ---------------------------------------------------------------- the machine
@@ -135,10 +134,8 @@ def give(run: Run, outcome: Outcome, unheard: Container[type[Need]] = NO_ITEMS) 
     """The run after the outcome of its need. Whatever goes wrong with the run makes it a Failed one.
 
     `unheard` are those of NeedPrepareStep, NeedStepStart and NeedStop that nobody answers: each gets
-    NO_RESULT at once, and the run is what it would be if that were given by itself.
-
-    Raises UnexpectedOutcomeError only for an outcome that does not answer the need; the run is as it was
-    (rule run.answer-fits).
+    NO_RESULT at once, and the run is what it would be if that were given by itself. Raises
+    UnexpectedOutcomeError only for an outcome that does not answer the need (rule run.answer-fits).
     """
     outcome = kept_outcome(run.pending, outcome)  # before the move, so that a replay reads the same
     try:
@@ -147,7 +144,8 @@ def give(run: Run, outcome: Outcome, unheard: Container[type[Need]] = NO_ITEMS) 
         raise
     except AgentCoreError as error:
         after = _failed(run, error)
-    moved_on = _is_kept(run) and not isinstance(after.pending, Interrupted)  # which comes back here
+    kept = NeedStepFinish if run.history else (NeedStepFinish, NeedPrepareStep)  # the rest is replayed
+    moved_on = isinstance(run.pending, kept) and not isinstance(after.pending, Interrupted)  # run.kept
     history = grown(run.history, (run,)) if moved_on else run.history
     outcomes = [outcome]
     while history and isinstance(after.pending, Unmade) and after.pending.kind in unheard:
@@ -156,22 +154,8 @@ def give(run: Run, outcome: Outcome, unheard: Container[type[Need]] = NO_ITEMS) 
             after = _MOVES[after.pending.kind, HookResult](passed, None, NO_RESULT)
         except AgentCoreError:
             break  # the driver gives it, and the failed run keeps this need
-        run = passed
-        outcomes.append(NO_RESULT)
+        run, outcomes = passed, [*outcomes, NO_RESULT]
     return moved(run, after, history, grown(run.outcomes, outcomes))
-
-
-def _is_kept(run: Run) -> bool:
-    """Whether the history keeps this run (rule run.kept)."""
-    kind = type(run.pending)
-    return kind is NeedStepFinish or (kind is NeedPrepareStep and not run.history)  # the rest is replayed
-
-
-def forked(run: Run, settings: Settings, chains: Chains, logged: Forked) -> Run:
-    """The run about to prepare its next step with other settings and chains, kept among its outcomes."""
-    need = need_prepare_step(settings, chains, run.steps)
-    after = Move(chains, run.steps, need, settings=settings)
-    return moved(run, after, run.history, grown(run.outcomes, (logged,)))
 
 
 def _give(run: Run, outcome: Outcome) -> Move:

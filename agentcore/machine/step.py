@@ -37,7 +37,7 @@ from agentcore.machine.state import Draft, Run, answers, check_choice, checked, 
 from agentcore.messages.chains import Chains, PromptState
 from agentcore.messages.content import ContentPart, ToolCall, ToolError, ToolResult, to_response_messages
 from agentcore.messages.messages import Message
-from agentcore.messages.rounds import Fault
+from agentcore.messages.prompt import Fault
 from agentcore.messages.values import FrozenList, JsonObject, Vector, maker, vector, with_fields
 from agentcore.requirements.rules import Rule
 

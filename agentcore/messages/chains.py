@@ -27,8 +27,17 @@ from agentcore.messages.messages import (
     SystemMessage,
     ToolMessage,
 )
-from agentcore.messages.prompt import AS_IT_IS, PromptForm, SystemPrompt, prompt_form, system_messages
-from agentcore.messages.rounds import EMPTY_ROUNDS, Fault, Rounds
+from agentcore.messages.prompt import (
+    AS_IT_IS,
+    EMPTY_ROUNDS,
+    Fault,
+    PromptForm,
+    Rounds,
+    RoundsFold,
+    SystemPrompt,
+    prompt_form,
+    system_messages,
+)
 from agentcore.messages.values import (
     Vector,
     following,
@@ -279,7 +288,7 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
     return _new_state(
         closed=grown(state.closed, new),
         tail=_merged(tail),
-        rounds=state.rounds.after(read, state.count, state.tail),
+        rounds=_rounds_after(state, read),
         is_spoken=is_spoken,
         system_count=state.system_count,
         count=state.count + len(read),
@@ -288,6 +297,47 @@ def fold(state: PromptState, messages: Iterable[Message]) -> PromptState:
 
 
 _new_state: Final = maker(PromptState)
+_A_ROUND: Final = 2
+
+
+def _rounds_after(state: PromptState, read: Sequence[tuple[type[Message], PromptForm]]) -> Rounds:
+    """The rounds after more messages, of which these are the kinds and the forms."""
+    before = state.rounds
+    if not before.open_calls and not before.provided and _is_whole(read):
+        return before
+    rounds = RoundsFold(before, state.tail)
+    for index, (kind, form) in enumerate(read, state.count):
+        if form.is_empty:
+            rounds.empty(index)
+        if kind is ToolMessage:
+            rounds.tool(index, form.answers, form.responds)
+        elif kind is AssistantMessage:
+            rounds.assistant(index, form.opens, form.provided, form.asks)
+        else:
+            rounds.other()
+    return rounds.rounds()
+
+
+def _is_whole(read: Sequence[tuple[type[Message], PromptForm]]) -> bool:
+    """Whether these are an answer and the one result of each of its calls, which leave nothing to note.
+
+    As most steps are; `RoundsFold` would find out the same in four times the time.
+    """
+    if not read or len(read) > _A_ROUND:
+        return False
+    kind, answer = read[0]
+    if kind is not AssistantMessage or answer.is_empty or answer.provided or answer.asks:
+        return False
+    if len(read) == 1:
+        return not answer.opens
+    kind, results = read[1]
+    calls = [call_id for call_id, _ in answer.opens]
+    return (
+        kind is ToolMessage
+        and not results.responds
+        and calls == [call_id for call_id, _ in results.answers]
+        and len({*calls}) == len(calls)
+    )
 
 
 def _closing(tail: list[ToolMessage]) -> tuple[ToolMessage, ...]:

@@ -38,12 +38,13 @@ from agentcore.machine.effects import (
     Settings,
     ToolSpec,
 )
-from agentcore.machine.run import Failed, Interrupted, Run, forked, give, start
+from agentcore.machine.run import Failed, Interrupted, Run, give, start
+from agentcore.machine.state import Move, moved, need_prepare_step
 from agentcore.messages.chains import Chains
 from agentcore.messages.content import ContentPart, ToolCall
 from agentcore.messages.messages import Message
 from agentcore.messages.prompt import system_messages
-from agentcore.messages.values import JsonObject, JsonValue, Vector, vector
+from agentcore.messages.values import JsonObject, JsonValue, Vector, extend_vector, vector
 
 __all__ = [
     "ROOM",
@@ -142,7 +143,9 @@ def _forked(base: Run, chains: Chains, logged: Forked) -> Run:
     # Only then: another number of system messages has the whole prompt made anew.
     if system != base.settings.system:
         chains = chains.with_system(system)
-    return forked(base, logged.settings, chains, logged)
+    need = need_prepare_step(logged.settings, chains, base.steps)
+    after = Move(chains, base.steps, need, settings=logged.settings)
+    return moved(base, after, base.history, extend_vector(base.outcomes, (logged,)))
 
 
 def _base(run: Run, step_number: int) -> Run:

@@ -23,8 +23,10 @@ from agentcore.agent.models import ScriptedModel
 from agentcore.agent.models.base import ModelResponse
 from agentcore.errors import MissingToolResultsError, RefusedPromptError
 from agentcore.machine.processors import InputArguments, StepArguments
+from agentcore.messages import chains
+from agentcore.messages.chains import PromptState
 from agentcore.messages.messages import Message, UserMessage
-from agentcore.messages.rounds import Rounds
+from agentcore.messages.prompt import Rounds
 from agentcore.messages.values import thaw, vector
 from agentcore.records.history import fork
 from agentcore.records.saved import from_json, to_json
@@ -520,11 +522,11 @@ def messages_read(history: Iterable[Message], hook: dict[str, Any]) -> list[int]
     """How many messages are read for each step, the history with the first."""
     counts = [0]
 
-    after = Rounds.after
+    after = chains._rounds_after
 
-    def counting(rounds: Rounds, read: Sequence[Any], *given: Any) -> Rounds:
+    def counting(state: PromptState, read: Sequence[Any]) -> Rounds:
         counts[-1] += len(read)
-        return after(rounds, read, *given)
+        return after(state, read)
 
     def finished(_: object) -> None:
         counts.append(0)
@@ -532,7 +534,7 @@ def messages_read(history: Iterable[Message], hook: dict[str, Any]) -> list[int]
     answers = [[call("add", f"s{number}", a=1)] for number in range(5)]
     agent = Agent(scripted(*answers, text()), tools=[add], on_step_finish=finished, **hook)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Rounds, "after", counting)
+        patched.setattr(chains, "_rounds_after", counting)
         anyio.run(lambda: agent.generate(messages=history))
     return counts
 

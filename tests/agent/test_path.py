@@ -14,7 +14,7 @@ import agentcore
 from agentcore import Agent, GeneratedText, ScriptedModel, StepArguments, ToolCall, UserMessage, tool
 
 PACKAGE: Final = Path(agentcore.__file__).parent
-MOST: Final = 25
+MOST: Final = 24
 
 
 @tool

@@ -37,7 +37,7 @@ from agentcore.requirements.differences import Difference
 from agentcore.requirements.rules import Rule
 from plays import Play, played, plays
 
-LONGEST: Final = 420
+LONGEST: Final = 400
 STATES: Final = (*get_args(Need), Interrupted, Failed)
 OUTCOMES: Final[tuple[Outcome, ...]] = (
     HookResult(),

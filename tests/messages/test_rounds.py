@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import strategies
 from agentcore.errors import MissingToolResultsError, RefusedPromptError, text_at_step
-from agentcore.messages import rounds
+from agentcore.messages import chains
 from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.messages import AssistantMessage, Message, SystemMessage, ToolMessage, UserMessage
-from agentcore.messages.rounds import Fault, RoundsFold
+from agentcore.messages.prompt import Fault, RoundsFold
 from agentcore.requirements.rules import Rule
 from refusals import REFUSED, TAKEN, USER, answers, asks, calls, results
 from rulebook import states
@@ -193,13 +193,13 @@ def test_messages_that_are_taken_for_a_whole_round_leave_what_reading_each_would
     quick = slow = PromptState.start()
     for messages in given_together:
         quick = fold(quick, messages)
-        with patch.object(rounds, "_is_whole", return_value=False):
+        with patch.object(chains, "_is_whole", return_value=False):
             slow = fold(slow, messages)
         assert quick == slow
 
 
 def test_most_rounds_are_whole() -> None:
     state = fold(PromptState.start(), [USER])
-    with patch.object(rounds, "RoundsFold", side_effect=AssertionError):
+    with patch.object(chains, "RoundsFold", side_effect=AssertionError):
         step = fold(state, [calls("c", "d"), results("c", "d")])
         assert fold(step, [AssistantMessage("a")]).rounds is state.rounds

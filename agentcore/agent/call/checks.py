@@ -36,7 +36,7 @@ from agentcore.messages.chains import PromptState, fold
 from agentcore.messages.content import ToolCall, check_part, check_type
 from agentcore.messages.converters import json_object
 from agentcore.messages.messages import OUTPUT_TYPES
-from agentcore.messages.rounds import Rounds
+from agentcore.messages.prompt import Rounds
 from agentcore.messages.values import NO_ITEMS, FrozenList, JsonObject, following, frozen_list
 
 __all__ = [
